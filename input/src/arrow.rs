@@ -22,13 +22,13 @@ use arrow_ipc::{Block, MessageHeader};
 
 use super::arcs::SourceFacts;
 use super::batch::ArcBatch;
+use super::ends::check_alike;
 use super::file::InputFile;
 use super::lines::ReadSizes;
 use super::names::NameSink;
 use super::parallel::{chunks, in_order};
 use super::settings::InputSettings;
 use super::source::HowToOpen;
-use super::tables::check_alike;
 use super::{ArcSink, Reader};
 use dictionary::TextDictionaries;
 use message::{BatchLayout, MOST_METADATA, PREFIX, body_length, damaged, message, metadata_length};

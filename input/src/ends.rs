@@ -1,4 +1,10 @@
-//! The usual names of columns that hold the ends of arcs.
+//! The usual names of columns that hold the ends of arcs, and whether several tables have these in the same columns.
+
+use std::path::Path;
+
+use trimill_system::text::printable;
+use trimill_system::url::public;
+use trimill_system::{Error, Result};
 
 const TAILS: [&str; 21] = [
     "source", "src", "from", "tail", "u", "node1", "id1", "sourceid", "srcid", "fromid", "fromnodeid",
@@ -20,6 +26,19 @@ pub(super) fn places(names: &[String]) -> Option<(usize, usize)> {
 
 fn plain(name: &str) -> String {
     name.replace(|c: char| !c.is_alphanumeric(), "")
+}
+
+/// Refuses tables whose arc ends are in columns named differently than in the first table, unless both names are usual for ends.
+pub(super) fn check_alike<'a>(mut tables: impl Iterator<Item = (&'a Path, [String; 2])>) -> Result<()> {
+    let Some((first, names)) = tables.next() else { return Ok(()) };
+    let are_usual = |names: &[String; 2]| places(&names.each_ref().map(|name| name.to_lowercase())).is_some();
+    let shown = |names: &[String; 2]| printable(&names.join("' and '")).into_owned();
+    match tables.find(|(_, other)| *other != names && !(are_usual(&names) && are_usual(other))) {
+        Some((path, other)) => Err(Error::data(path, format!("the ends of edges in the columns '{}'", shown(&other)))
+            .expected(format!("them in '{}', as in {}", shown(&names), public(first).display()))
+            .advice("read files of one table only")),
+        None => Ok(()),
+    }
 }
 
 /// Whether the first of three or more columns, by its lower-case name, is a key or a time of the rows, and not of the same kind as the second.

@@ -1,5 +1,7 @@
 //! Errors and advice for files and lines that cannot be read, by what they were probably meant to be. Formats are detected elsewhere.
 
+use super::ends;
+use super::number::columns;
 use trimill_system::Error;
 
 /// The byte order mark that some editors write before UTF-8 text; not a part of the text.
@@ -10,6 +12,12 @@ pub(super) fn bare_cr() -> Error {
     Error::data("", "a carriage return (CR) without a line feed (LF) behind it")
         .expected("lines that end with LF, or with CR and LF")
         .advice("convert the line ends: tr '\\r' '\\n' < FILE > NEW")
+}
+
+pub(super) fn mark_within() -> Error {
+    Error::data("", "a byte order mark (U+FEFF) in a line that is not the first")
+        .expected("one at the beginning of a file only")
+        .advice("delete it: sed 's/^\\xEF\\xBB\\xBF//' FILE > NEW; if files were joined, name these instead")
 }
 
 pub(super) fn utf16() -> Error {
@@ -97,8 +105,16 @@ pub(super) fn about(lines: &[u8]) -> Option<&'static str> {
         }
     });
     let [first, second, ..] = first_words(line);
+    let name = |column: &[u8]| String::from_utf8_lossy(column).trim_matches('"').to_lowercase();
+    let names: Vec<String> = columns(line).take(3).map(name).collect();
     Some(match line {
         _ if is_dimacs => DIMACS,
+        _ if ends::places(&names).is_some() => {
+            "names of columns are a header in the first line of a file only: delete this line; if files were joined, name these instead"
+        }
+        _ if line.get(..4).is_some_and(|begin| begin.eq_ignore_ascii_case(b"sep=")) => {
+            "a line sep= is for Excel: delete it, as by tail -n +2 FILE > NEW"
+        }
         _ if line.starts_with(b"//") || line.starts_with(b"--") => {
             "comments begin with # or %: delete such lines, or put # before them"
         }
@@ -114,8 +130,31 @@ pub(super) fn about(lines: &[u8]) -> Option<&'static str> {
         _ if has(b':') => "columns are separated by blanks, tabs or commas, not by ':'",
         _ if has(b',') && is_name(line.split(|&byte| byte == b',')) => NAMES,
         _ if !has(b',') && is_name([first, second]) => NAMES,
+        _ if columns(line).take(2).any(is_whole_fraction) => {
+            "write ids as whole numbers, such as 3 for 3.0 or 100000 for 1e+05: in R by options(scipen = 99), in pandas by astype('int64')"
+        }
         _ => return None,
     })
+}
+
+/// Whether a whole number is written with a fraction or an exponent.
+fn is_whole_fraction(column: &[u8]) -> bool {
+    let number = std::str::from_utf8(column).ok().and_then(|text| text.parse::<f64>().ok());
+    is_number(column) && !column.iter().all(u8::is_ascii_digit) && number.is_some_and(|number| number % 1.0 == 0.0)
+}
+
+/// Advice about the first line of names between blanks, if something else seems to separate them: `ann ; bob`.
+pub(super) fn separated_otherwise(line: &[u8]) -> Option<&'static str> {
+    let [first, second, third, ..] = first_words(line);
+    let separates = |byte: u8| {
+        let is_alone = second == [byte].as_slice() && !third.is_empty();
+        let is_beside = second.is_empty() || first.ends_with(&[byte]) || second.starts_with(&[byte]);
+        is_alone || is_beside && memchr::memchr_iter(byte, line).count() == 1
+    };
+    if separates(b';') {
+        return Some("replace ';': tr ';' ',' < FILE > NEW; a name with it is written in quotes");
+    }
+    separates(b'|').then_some("replace '|': tr '|' ',' < FILE > NEW; a name with it is written in quotes")
 }
 
 /// The first words of a line, empty where it has fewer.
@@ -204,7 +243,15 @@ mod tests {
         for line in ["one two", "1 x2", "ann,bob", "1,b", "c d\nc e\nd e\n"] {
             assert!(about(line.as_bytes()).is_some_and(|advice| advice.contains("--names")), "{line}");
         }
-        assert_eq!(about(b"-1 2"), None);
+        for line in ["source,target", "\"From\"\t\"To\"", "id src dst"] {
+            assert!(about(line.as_bytes()).is_some_and(|advice| advice.contains("a header")), "{line}");
+        }
+        for line in ["1.0 2.0", "1,1e+05,0.5"] {
+            assert!(about(line.as_bytes()).is_some_and(|advice| advice.contains("whole numbers")), "{line}");
+        }
+        for line in ["-1 2", "1.5 2", "1 99999999999999999999", "1 1e999", "3"] {
+            assert_eq!(about(line.as_bytes()), None, "{line}");
+        }
     }
 
     #[test]

@@ -11,7 +11,9 @@ use super::columns::has_bare_cr;
 use super::file::InputFile;
 use super::head::Head;
 use super::header::Header;
-use super::hints::{bare_cr, is_comment_of_dimacs, is_problem_of_dimacs};
+use super::hints::{
+    BYTE_ORDER_MARK, bare_cr, is_comment_of_dimacs, is_problem_of_dimacs, mark_within, separated_otherwise,
+};
 use super::lines::ReadSizes;
 use super::number::shown;
 use super::pairs::is_blank_or_comment;
@@ -95,11 +97,20 @@ struct NamedList {
     before: u64,
     separator: Separator,
     columns: u32,
+    /// The header, if it has usual names of columns: where files were joined, it may be there again.
+    header: Option<Vec<u8>>,
+    /// The first two columns of any header, in lower case.
+    ends: Option<[String; 2]>,
 }
 
 impl NamedEdges {
     pub(super) fn open(files: Vec<InputFile>, header: Option<Header>, sizes: ReadSizes) -> Result<Self> {
-        let lists = files.into_iter().map(|file| NamedList::open(file, header, sizes)).collect::<Result<_>>()?;
+        let open = |file| NamedList::open(file, header, sizes);
+        let lists: Vec<NamedList> = files.into_iter().map(open).collect::<Result<_>>()?;
+        // What the user calls a header may be anything, and differ from file to file.
+        if lists.iter().any(|list| list.header.is_some()) {
+            ends::check_alike(lists.iter().filter_map(|list| Some((&*list.file.path, list.ends.clone()?))))?;
+        }
         Ok(Self { lists, sizes })
     }
 }
@@ -116,6 +127,7 @@ impl NamedList {
         let names = names_of(&first.text).map_err(|found| head.error(found))?;
         let names: Vec<String> = names.iter().map(|name| name.to_lowercase()).collect();
         let is_usual = || ends::places(&names).is_some() || names.first().is_some_and(|name| ends::is_index(name));
+        let usual_header = (header == Some(Header::Yes) && is_usual()).then(|| first.text.clone());
         if header == Some(Header::Yes) {
             let separator = Separator::of(&first.text);
             if index_column(&names, separator).map_err(|error| head.error_of(error))? {
@@ -130,13 +142,20 @@ impl NamedList {
                 .error(format!("the first line, '{text}', could be a header or an arc of two names"))
                 .advice("say which: --header yes, or --header no"));
         }
+        let ends = names.first_chunk::<2>().filter(|_| header == Some(Header::Yes)).cloned();
         let FirstContent { text, start, number, .. } = first;
         let separator = Separator::of(&text);
+        if separator == Separator::Blanks
+            && let Some(advice) = separated_otherwise(&text)
+        {
+            let found = format!("'{}'", shown(text.trim_ascii()));
+            return Err(head.error(found).expected("two names between tabs, commas or blanks").advice(advice));
+        }
         let columns = NameColumns::of(&text, separator).count(&mut Vec::new());
         // A wrong line is found again, and reported, when it is read.
         let columns = columns.unwrap_or(2).max(2);
         drop(head);
-        Ok(Self { skip: start, before: number - 1, separator, columns, file })
+        Ok(Self { skip: start, before: number - 1, separator, columns, header: usual_header, ends, file })
     }
 
     fn parse(&self, lines: &[u8], sink: &dyn NameSink, control: &Control) -> Result<u64, DeliveryFailure> {
@@ -168,6 +187,14 @@ impl NamedList {
         if memchr::memchr(b'\r', line).is_some() && has_bare_cr(line) {
             return Err(bare_cr());
         }
+        if line.starts_with(BYTE_ORDER_MARK) {
+            return Err(mark_within());
+        }
+        if self.header.as_deref() == Some(line) {
+            return Err(found("the header once more")
+                .expected("it in the first line only")
+                .advice("delete this line; if files were joined, name these instead"));
+        }
         if is_blank_or_comment(line) {
             return Err(found("a line that begins with # or % after the first arc")
                 .expected("comments before all arcs only, since it could be a name")
@@ -178,6 +205,11 @@ impl NamedList {
             let begin = batch.bytes.len();
             if !columns.next(&mut batch.bytes).map_err(found)? {
                 return Err(found("a line with one column only").expected("two names"));
+            }
+            if !columns.quoted && batch.bytes[begin..] == *b"\\N" {
+                return Err(found("a missing value, as databases write it: \\N")
+                    .expected("two names")
+                    .advice("delete the line; a name that is written so must be in quotes"));
             }
             batch.end(begin).map_err(|what| found(&what).expected(names_expected()))?;
         }

@@ -4,7 +4,7 @@
 
 use super::batch::{ArcBatch, DeliveryFailure};
 use super::columns::{self, Columns, RestOfLine, has_bare_cr, skip_index};
-use super::hints::{about, bare_cr};
+use super::hints::{BYTE_ORDER_MARK, about, bare_cr, mark_within};
 use super::number::{columns as split, describe, digits, separates, whole};
 use trimill_system::Error;
 
@@ -78,6 +78,9 @@ fn explain(bytes: &[u8], start: usize, columns: Columns) -> DeliveryFailure {
     let line = &bytes[start..end];
     if has_bare_cr(line) {
         return DeliveryFailure::Bad(start, bare_cr());
+    }
+    if line.starts_with(BYTE_ORDER_MARK) {
+        return DeliveryFailure::Bad(start, mark_within());
     }
     // Two numbers before a quote are separated as they should be, so the quote is what is wrong.
     let up_to_quote = memchr::memrchr(b'"', line).and_then(|quote| Columns::of(&line[..quote], columns.index));

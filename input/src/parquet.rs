@@ -17,11 +17,12 @@ use parquet::file::metadata::ParquetMetaData;
 
 use super::arcs::SourceFacts;
 use super::batch::ArcBatch;
+use super::ends::check_alike;
 use super::file::InputFile;
 use super::names::{NameSink, NamedArcs, names_expected};
 use super::parallel::{chunks, in_order};
 use super::settings::InputSettings;
-use super::tables::{ROWS, check_alike, deliver};
+use super::tables::{ROWS, deliver};
 use super::{ArcSink, Reader};
 use column::{ColumnValues, IdColumn};
 use schema::EndColumn;

@@ -25,16 +25,25 @@ pub(super) fn keeps_versions(path: &Path) -> Option<Error> {
     )
 }
 
-/// Refuses files with the names that programs give to downloads that have not finished.
-pub(super) fn check_finished(files: &[PathBuf]) -> Result<()> {
-    const SUFFIXES: [&str; 5] = ["part", "partial", "crdownload", "filepart", "aria2"];
-    let is_unfinished = |file: &&PathBuf| {
-        file.extension().is_some_and(|suffix| SUFFIXES.iter().any(|other| suffix.eq_ignore_ascii_case(other)))
+/// Refuses files with the names that programs give to downloads that have not finished and, of several files, to copies: their edges would be there
+/// twice, or from before a change.
+pub(super) fn check_whole(files: &[PathBuf]) -> Result<()> {
+    let has_suffix = |file: &PathBuf, suffixes: &[&str]| {
+        file.extension().is_some_and(|suffix| suffixes.iter().any(|other| suffix.eq_ignore_ascii_case(other)))
     };
-    match files.iter().find(is_unfinished) {
-        Some(file) => Err(Error::data(public(file), "by its name a download that has not finished")
+    let is_unfinished = |file: &&PathBuf| has_suffix(file, &["part", "partial", "crdownload", "filepart", "aria2"]);
+    if let Some(file) = files.iter().find(is_unfinished) {
+        return Err(Error::data(public(file), "by its name a download that has not finished")
             .expected("a whole file")
-            .advice("finish the download; if the file is whole, rename it, or name its --format")),
+            .advice("finish the download; if the file is whole, rename it, or name its --format"));
+    }
+    let is_copy = |file: &&PathBuf| {
+        has_suffix(file, &["bak", "orig", "tmp", "swp"]) || file.as_os_str().as_encoded_bytes().ends_with(b"~")
+    };
+    match files.iter().find(is_copy).filter(|_| files.len() > 1) {
+        Some(file) => Err(Error::data(public(file), "by its name a backup or temporary copy, among other files")
+            .expected("each edge in one file")
+            .advice("remove it; if it belongs to the graph, rename it, or name its --format")),
         None => Ok(()),
     }
 }

@@ -5,7 +5,7 @@
 use super::columns::{Columns, mixes_separators};
 use super::file::InputFile;
 use super::head::Head;
-use super::header::{Header, HeaderNumbers};
+use super::header::{Header, HeaderNumbers, LONG};
 use super::lines::ReadSizes;
 use super::metis_rows::MetisHeader;
 use super::names::columns::{Separator, names_of};
@@ -31,6 +31,8 @@ pub(super) struct FirstLine {
     pub(super) text: String,
     /// Whether names of columns, in it or in a comment, say that the ends of arcs are in the first two.
     pub(super) names_ends: bool,
+    /// The names, in it, of the columns that are taken for the ends of arcs, unless the user says that it is a header.
+    pub(super) ends: Option<[String; 2]>,
     pub(super) arc: Start,
     pub(super) header: Start,
     pub(super) kind: FirstLineKind,
@@ -54,22 +56,29 @@ pub(super) enum FirstLineKind {
     Sizes(HeaderNumbers),
 }
 
-/// Reads up to the first arc; in a file of comments only, arcs begin at its end.
-pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -> Result<FirstLine> {
-    let mut head = Head::new(file, sizes)?;
-    let Some(first) = content(&mut head)? else {
-        let start = Start { skip: head.end, lines: head.number, columns: Columns::TWO };
-        return Ok(FirstLine {
-            line: head.number,
+impl FirstLine {
+    /// Of a file of comments only, which ends at `end`.
+    fn without(end: Start) -> Self {
+        Self {
+            line: end.lines,
             text: String::new(),
             names_ends: false,
-            arc: start,
-            header: start,
+            ends: None,
+            arc: end,
+            header: end,
             kind: FirstLineKind::Arc,
             metis: None,
             metis_rows: None,
             announced: None,
-        });
+        }
+    }
+}
+
+/// Reads up to the first arc; in a file of comments only, arcs begin at its end.
+pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -> Result<FirstLine> {
+    let mut head = Head::new(file, sizes)?;
+    let Some(first) = content(&mut head)? else {
+        return Ok(FirstLine::without(Start { skip: head.end, lines: head.number, columns: Columns::TWO }));
     };
     let FirstContent { text: ref line, start: skip, number, .. } = first;
     let mut header = Start { skip: head.end, lines: number, columns: Columns::TWO };
@@ -91,6 +100,9 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
     let second = content(&mut head)?;
     let found = second.as_ref().and_then(|second| Columns::of(&second.text, index.then(|| separated(second))));
     header.columns = found.unwrap_or(header.columns);
+    let is_table = found.is_some() && choice.is_none();
+    let taken = |names: &Vec<String>| names.get(usize::from(index)..)?.first_chunk::<2>().cloned();
+    let ends = names.as_ref().filter(|_| is_table).and_then(taken);
     let is_count = columns(line).count() == 1 && columns(line).all(|number| whole(number).is_some());
     let kind = match (choice, &names, &second) {
         (Some(Header::No), ..) => FirstLineKind::Arc,
@@ -109,16 +121,8 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
             let unusual = header.columns.count > 2 && ends::places(names).is_none();
             let third = second.as_ref().and_then(|second| columns(&second.text).nth(2)).and_then(whole);
             if unusual && !index && third.is_some() && ends::begin_with_a_key(names) {
-                return Err(Error::data(
-                    &file.path,
-                    format!("the header '{text}', whose first column may number the lines"),
-                )
-                .at_line(number)
-                .expected("the ends of arcs in the first two columns")
-                .advice(format!(
-                    "write them first, as by {}2,3 FILE > NEW; if they are there, add --header yes",
-                    separator.cut()
-                )));
+                let found = format!("the header '{text}', whose first column may number the lines");
+                return Err(not_ends(Error::data(&file.path, found).at_line(number), separator, Header::Yes));
             }
             FirstLineKind::Names { unusual }
         }
@@ -128,12 +132,59 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
         (None, None, Some(second)) => sizes_or_arc(&mut head, &first, &header, second)?,
     };
     let data = if kind == FirstLineKind::Arc { Some(&first) } else { second.as_ref() };
-    data.map_or(Ok(()), |data| data.check_separators(file, index))?;
+    if let Some(data) = data {
+        data.check_separators(file, index)?;
+        let is_settled = choice.is_some() || names.is_some() || names_ends || index;
+        let arcs = if kind == FirstLineKind::Arc { &arc } else { &header };
+        let is_list = matches!(kind, FirstLineKind::Arc | FirstLineKind::Count) && arcs.columns.count > 2;
+        if is_list && !is_settled {
+            check_tails(file, sizes, arcs, data)?;
+        }
+    }
     let alike = arc.columns == header.columns || matches!(kind, FirstLineKind::Sizes(_));
     let metis = metis::parse_header(line.trim_ascii()).filter(|_| choice.is_none() && !text.contains(','));
     let of_metis = metis.as_ref().filter(|_| second.is_some() && alike);
     let metis_rows = of_metis.and_then(|metis| metis.rows_of(header.columns.count.into()));
-    Ok(FirstLine { line: number, text, names_ends, arc, header, kind, metis, metis_rows, announced: first.announced })
+    let announced = first.announced;
+    Ok(FirstLine { line: number, text, names_ends, ends, arc, header, kind, metis, metis_rows, announced })
+}
+
+/// Refuses a long list if the first of three columns of integers only numbers its lines, as far as [`SAMPLE`] shows. As a tail, each vertex would
+/// have one arc; a third column that is always the same, such as a weight of 1, does not hold ends of arcs. Not for lists after a line `n m`: if that
+/// is the header of a METIS file, its rows may begin so.
+fn check_tails(file: &InputFile, sizes: ReadSizes, arcs: &Start, first: &FirstContent) -> Result<()> {
+    let mut head = Head::new(file, sizes)?;
+    let (mut lines, mut next, mut least, mut most) = (0, None::<u64>, u64::MAX, 0);
+    while head.end < arcs.skip + SAMPLE {
+        let is_before = head.number < arcs.lines;
+        let Some(line) = head.next()? else { break };
+        if is_before || is_blank_or_comment(line) {
+            continue;
+        }
+        let numbers: Vec<u64> = columns(line.trim_ascii()).map_while(whole).take(3).collect();
+        let [number, _, third] = numbers[..] else { return Ok(()) };
+        if next.is_some_and(|next| next != number) {
+            return Ok(());
+        }
+        next = number.checked_add(1);
+        (least, most) = (third.min(least), third.max(most));
+        lines += 1;
+    }
+    if lines < LONG || least == most {
+        return Ok(());
+    }
+    let found = "a first column that grows by one from line to line, as if it numbered them";
+    let error = Error::data(&file.path, found).at_line(first.number);
+    Err(not_ends(error, Separator::of(&first.text), Header::No))
+}
+
+/// Adds what to do if the first column may number the lines; `are_ends`: the setting that says that it holds ends of arcs.
+fn not_ends(error: Error, separator: Separator, are_ends: Header) -> Error {
+    error.expected("the ends of arcs in the first two columns").advice(format!(
+        "write them first, as by {}2,3 FILE > NEW; if they are there, add --header {}",
+        separator.cut(),
+        are_ends.name()
+    ))
 }
 
 pub(super) struct FirstContent {

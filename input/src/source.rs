@@ -15,7 +15,7 @@ use super::graphalytics::{self, GraphalyticsFiles, VertexList};
 use super::identity::{Identity, Watched};
 use super::lines::ReadSizes;
 use super::names::NameSink;
-use super::part_names::check_finished;
+use super::part_names::check_whole;
 use super::pipe::Pipe;
 use super::rows::AdjacencyRows;
 use super::settings::InputSettings;
@@ -109,7 +109,7 @@ impl Source {
             return Err(Error::usage("no input").expected("one or several files, or - for standard input"));
         };
         if reading.format.is_none() {
-            check_finished(inputs)?;
+            check_whole(inputs)?;
         }
         let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
         if !others.is_empty() && inputs.iter().any(is_stdin) {

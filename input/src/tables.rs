@@ -2,7 +2,6 @@
 //! those whose names say that they hold the ends of arcs.
 
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Mutex;
 
 use super::batch::ArcBatch;
@@ -11,7 +10,6 @@ use super::ends::{begin_with_a_key, is_index, places};
 use super::parallel::chunks;
 use trimill_system::control::NOTE;
 use trimill_system::text::{self, printable};
-use trimill_system::url::public;
 use trimill_system::{Error, Result, lock};
 
 const MOST_LISTED: usize = 12;
@@ -65,19 +63,6 @@ pub(super) fn ends<T>(
         ));
     }
     Ok(ends)
-}
-
-/// Refuses tables whose arc ends are in columns named differently than in the first table, unless both names are usual for ends.
-pub(super) fn check_alike<'a>(mut tables: impl Iterator<Item = (&'a Path, [String; 2])>) -> Result<()> {
-    let Some((first, names)) = tables.next() else { return Ok(()) };
-    let are_usual = |names: &[String; 2]| places(&names.each_ref().map(|name| name.to_lowercase())).is_some();
-    let shown = |names: &[String; 2]| printable(&names.join("' and '")).into_owned();
-    match tables.find(|(_, other)| *other != names && !(are_usual(&names) && are_usual(other))) {
-        Some((path, other)) => Err(Error::data(path, format!("the ends of edges in the columns '{}'", shown(&other)))
-            .expected(format!("them in '{}', as in {}", shown(&names), public(first).display()))
-            .advice("read files of one table only")),
-        None => Ok(()),
-    }
 }
 
 /// Logs a note once for consecutive files with the same columns: those of one graph, or one that is opened again.

@@ -9,6 +9,7 @@ use std::sync::{Once, OnceLock};
 use super::arcs::SourceFacts;
 use super::batch::ArcBatch;
 use super::columns::Columns;
+use super::ends::check_alike;
 use super::file::InputFile;
 use super::head::Head;
 use super::header::{ArcStatistics, Gather, Header, HeaderNumbers, HeaderVerdict, LONG, judge};
@@ -63,6 +64,9 @@ impl EdgeListText {
         {
             return Err(other.is_unlike(numbered));
         }
+        check_alike(lists.iter().filter_map(|list| Some((&*list.file.path, list.first.ends.clone()?)))).map_err(
+            |error| error.also("if the first two columns of all files hold the ends of edges, add --header yes"),
+        )?;
         Ok(Self { lists, sizes, named, noted: Once::new(), cut_noted: Once::new() })
     }
 
@@ -142,11 +146,17 @@ impl EdgeListText {
         }
     }
 
-    /// Whether all lines of a list hold zeros and ones only.
-    fn has_only_bits(&self, list: &List, start: Start) -> Result<bool> {
-        self.all_after(list, start.lines, u64::MAX, |line| {
-            let mut numbers = columns(line.trim_ascii()).skip(start.columns.index.is_some().into());
-            pairs::is_blank_or_comment(line) || numbers.all(|number| matches!(number, b"0" | b"1"))
+    /// Whether all lines of a list hold zeros and ones only, or integers in more than three columns.
+    fn has_only_entries(
+        &self,
+        list: &List,
+        Start { lines, columns: Columns { index, count, .. }, .. }: Start,
+    ) -> Result<bool> {
+        let is_integer = |number: &[u8]| whole(number.strip_prefix(b"-").unwrap_or(number)).is_some();
+        self.all_after(list, lines, u64::MAX, |line| {
+            let mut entries = columns(line.trim_ascii()).skip(index.is_some().into());
+            pairs::is_blank_or_comment(line)
+                || entries.all(|entry| matches!(entry, b"0" | b"1") || count > 3 && is_integer(entry))
         })
     }
 
@@ -298,7 +308,7 @@ impl List {
     fn is_dense(&self, Start { lines, columns, .. }: Start) -> Error {
         let (rows, first) = (columns.count, u32::from(columns.index.is_some()));
         let delimiter = if self.first.text.contains(',') { ", delimiter=','" } else { "" };
-        self.error(format!("{rows} lines of {rows} zeros and ones look like a dense adjacency matrix"))
+        self.error(format!("{rows} lines of {rows} integers look like a dense adjacency matrix"))
             .expected("lines of two vertices")
             .advice(format!(
                 "write it as a sparse one: python3 -c \"import numpy as np, scipy.sparse as sp; \
@@ -331,7 +341,7 @@ impl Reader for EdgeListText {
         self.note_cut(found.iter().sum());
         for (&(list, start), &arcs) in lists.iter().zip(&found) {
             let rows = start.columns.count;
-            if !self.named && rows > 2 && arcs == u64::from(rows) && self.has_only_bits(list, start)? {
+            if !self.named && rows > 2 && arcs == u64::from(rows) && self.has_only_entries(list, start)? {
                 return Err(list.is_dense(start));
             }
         }

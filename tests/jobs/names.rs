@@ -319,6 +319,13 @@ fn what_is_no_list_of_names_is_refused() {
         (long.as_bytes(), 2, "a name of 16385 bytes"),
         (b"source,target\na,b\n", 1, "could be a header"),
         (b"c roads\nc\np sp 3 2\na 1 2 7\n", 3, "a DIMACS file"),
+        (b"ann ; bob\nbob ; cleo\n", 1, "'ann ; bob'; expected two names between tabs, commas or blanks; replace ';'"),
+        (b"# c\nann; bob\n", 2, "tr ';' ','"),
+        (b"ann |bob\n", 1, "tr '|' ','"),
+        (b"ann|bob\n", 1, "tr '|' ','"),
+        (b"a\tb\nb\t\\N\t\\N\n", 2, "a missing value"),
+        (b"a , b\n\\N , b\n", 2, "a missing value"),
+        (b"a b\n\xef\xbb\xbfb c\n", 2, "a byte order mark"),
     ] {
         let error = refused("n.txt", text, "");
         let said = error.to_string();
@@ -326,6 +333,25 @@ fn what_is_no_list_of_names_is_refused() {
         assert!(error.line() == Some(line) && error.path().unwrap().ends_with("n.txt"), "{said}");
     }
     assert!(refused("n.txt", b"# nothing\n", "").to_string().contains("holds no arcs"));
+    std::fs::write(dir.path().join("n.txt"), "from,to\na,b\nfrom,to\nb,c\n").unwrap();
+    let joined = count("input = { path = 'n.txt', names = true, header = 'yes' }", dir.path()).unwrap_err();
+    assert!(joined.to_string().contains("n.txt:3: the header once more"), "{joined}");
+    std::fs::create_dir(dir.path().join("tables")).unwrap();
+    let with = |second: &str| {
+        std::fs::write(dir.path().join("tables/1"), "from,to\na,b\n").unwrap();
+        std::fs::write(dir.path().join("tables/2"), second).unwrap();
+        count("input = { path = 'tables', names = true, header = 'yes' }", dir.path())
+    };
+    let other = with("id,name\n1,ann\n").unwrap_err().to_string();
+    assert!(other.contains("tables/2: the ends of edges in the columns 'id' and 'name'"), "{other}");
+    assert_eq!(with("Source,Target\nb,c\n").unwrap().edges, 2);
+    // A mark at the beginning of each file, null in a column that is not read, and names in quotes.
+    std::fs::create_dir(dir.path().join("marked")).unwrap();
+    for (name, text) in [("1", "\u{feff}a b \\N\n\"\\N\" a 7\n"), ("2", "\u{feff}b \"\\N\"\n\"x;\" gi|1|\n")] {
+        std::fs::write(dir.path().join("marked").join(name), text).unwrap();
+    }
+    let read = count("input = { path = 'marked', names = true, header = 'no' }", dir.path()).unwrap();
+    assert_eq!((read.vertices, read.edges, read.triangles), (5, 4, 1));
     for (name, text) in [
         ("n.bin", &[1u8, 0, 0, 0, 2, 0, 0, 0][..]),
         ("n.mtx", b"%%MatrixMarket matrix coordinate pattern general\n1 1 0\n"),

@@ -60,12 +60,14 @@ pub(super) struct NameColumns<'l> {
     at: usize,
     separator: Separator,
     ended: bool,
+    /// Whether the last column was in quotes.
+    pub(super) quoted: bool,
 }
 
 impl<'l> NameColumns<'l> {
     /// `line` must not have a line end.
     pub(super) fn of(line: &'l [u8], separator: Separator) -> Self {
-        Self { line, at: 0, separator, ended: false }
+        Self { line, at: 0, separator, ended: false, quoted: false }
     }
 
     /// Appends the next column to `into`; false if there is none.
@@ -81,7 +83,8 @@ impl<'l> NameColumns<'l> {
             return Ok(false);
         }
         let begin = self.at;
-        if self.line.get(begin) == Some(&b'"') {
+        self.quoted = self.line.get(begin) == Some(&b'"');
+        if self.quoted {
             self.at = end_of_quotes(self.line, begin).ok_or("a quote that is not closed in its line")?;
             unquote(&self.line[begin + 1..self.at - 1], into);
             if self.separator == Separator::Comma {

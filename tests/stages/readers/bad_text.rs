@@ -32,6 +32,19 @@ fn a_download_that_has_not_finished_is_refused_by_its_name() {
 }
 
 #[test]
+fn a_copy_beside_other_files_is_refused_by_its_name() {
+    let folder = Folder::new();
+    folder.write("lists/a.txt", "1 2\n");
+    for name in ["a.txt~", "a.txt.bak", "a.txt.orig", "b.TMP", "a.txt.swp"] {
+        let copy = folder.write(&format!("lists/{name}"), "1 2\n2 3\n");
+        refused(read(&folder.path("lists")), &[&format!("lists/{name}: "), "a backup or temporary copy"]);
+        assert_eq!(read_as(&folder.path("lists"), Some(Format::Text), None).unwrap().len(), 3, "{name}");
+        assert_eq!(read(&copy).unwrap(), [(1, 2), (2, 3)], "{name}");
+        std::fs::remove_file(copy).unwrap();
+    }
+}
+
+#[test]
 fn bad_text_is_refused_with_its_line() {
     let folder = Folder::new();
     for (text, line, found) in [
@@ -59,6 +72,7 @@ fn bad_text_is_refused_with_its_line() {
         ("src,dst,label\n1,2,\"a\n1,5,b\n2,5,c\"\n", 2, "a quote that is not closed"),
         ("1,2,NA,\"a \"\"b\n", 1, "a quote that is not closed"),
         ("1,,2,\"a\"\n", 1, "an empty column"),
+        ("1 2\n\u{feff}2 3\n", 2, "a byte order mark (U+FEFF) in a line that is not the first"),
     ] {
         folder.refuses("bad.txt", text, &[&format!("bad.txt:{line}: "), found]);
         folder.refuses("bad.txt.gz", gz(text.as_bytes()), &[&format!("bad.txt.gz:{line}: "), found]);

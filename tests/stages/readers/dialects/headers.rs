@@ -134,4 +134,13 @@ fn parts_of_a_table_have_the_header_of_the_first_one_or_are_refused() {
         folder.write("split/b.csv", text);
         assert_eq!(read(&folder.path("split")).unwrap(), [(0, 1), (1, 2), (2, 0)], "{text}");
     }
+    // A table of vertices beside one of edges; another header with usual names, or of a list without arcs, is none.
+    folder.write("split/b.csv", "id,age\n1,30\n2,40\n");
+    let told = "b.csv: the ends of edges in the columns 'id' and 'age'; expected them in 'source' and 'target', as in";
+    refused(read(&folder.path("split")), &[told, "a.csv; read files of one table only", "--header yes"]);
+    assert_eq!(read_as(&folder.path("split"), None, Some(Header::Yes)).unwrap(), [(0, 1), (1, 30), (2, 40)]);
+    folder.write("split/b.csv", "Src,Dst\n1,2\n");
+    assert_eq!(read(&folder.path("split")).unwrap(), [(0, 1), (1, 2)]);
+    folder.write("split/b.csv", "ann,bob\nbob,cleo\n");
+    refused(read(&folder.path("split")), &["b.csv:2: 'bob'", "add --names"]);
 }
