@@ -74,6 +74,16 @@ fn a_damaged_foreign_or_missing_spill_is_named_and_no_count_is_given() {
     for field in ["partitioner", "parts", "vertices"] {
         assert_eq!(result[field], report[field], "{field}");
     }
+    // As after a `partition` that was killed.
+    fs::remove_file(place.path("spills/manifest.json")).unwrap();
+    for command in ["count", "inspect"] {
+        refuses(
+            &place,
+            1,
+            &[command, "spills"],
+            &["spills/manifest.json: cannot be read", "partition the graph again"],
+        );
+    }
 }
 
 #[test]
