@@ -23,12 +23,18 @@ fn is_clean(place: &Place) {
 fn budgets_below_the_floor_name_the_smallest_that_works() {
     let place = Place::new();
     let crawl = data("cnr-2000.graph");
-    let text = stderr(&place.refuses(&["count", &crawl, "--device-memory", "1KiB", "--block-bytes", "2KiB"], 3, &[]));
-    let smallest = number_after("raise --device-memory to ", &text);
-    // The smallest budget works, and a byte less does not.
-    let below = (smallest.parse::<u64>().unwrap() - 1).to_string();
-    refuses(&place, 3, &["count", &crawl, "--device-memory", &below], &[&smallest]);
-    place.answer(&["plan", &crawl, "--backend", "cpu", "--device-memory", &smallest]);
+    // The longest row fits in far smaller row blocks than those of 20 KiB.
+    for blocks in [&[][..], &["--block-bytes", "20KiB"]] {
+        let words = |command: &'static str, bytes| {
+            [&[command, &*crawl, "--backend", "cpu", "--device-memory", bytes][..], blocks].concat()
+        };
+        let text = stderr(&place.refuses(&words("count", "1KiB"), 3, &[]));
+        let smallest = number_after("raise --device-memory to ", &text);
+        // The smallest budget works, and a byte less does not.
+        let below = (smallest.parse::<u64>().unwrap() - 1).to_string();
+        refuses(&place, 3, &words("count", &below), &["device budget"]);
+        place.answer(&words("plan", &smallest));
+    }
     refuses(&place, 3, &["count", &crawl, "--block-bytes", "100"], &["row blocks of 100 bytes", "longest row"]);
     refuses(
         &place,
