@@ -35,6 +35,9 @@ fn budgets_below_the_floor_name_the_smallest_that_works() {
         refuses(&place, 3, &words("count", &below), &["device budget"]);
         place.answer(&words("plan", &smallest));
     }
+    for (backend, said) in [("cpu", "on the CPU: a device budget"), ("cuda", "on a GPU: a device budget")] {
+        refuses(&place, 3, &["plan", &crawl, "--backend", backend, "--device-memory", "1KiB"], &[said]);
+    }
     refuses(&place, 3, &["count", &crawl, "--block-bytes", "100"], &["row blocks of 100 bytes", "longest row"]);
     refuses(
         &place,
