@@ -119,6 +119,9 @@ fn what_was_fixed_by_partitioning_cannot_be_named_again() {
     ] {
         refuses(&place, 2, &[&["count", "spills"], settled].concat(), &["spills", "fixed by 'trimill partition'"]);
     }
+    for option in ["--spill-dir", "--work-dir"] {
+        refuses(&place, 2, &["count", "spills", option, "other"], &["spills: holds", option, "leave it out"]);
+    }
     let keep = ["count", "spills", "--keep-spill", "--spill-dir", "other"];
     refuses(&place, 2, &keep, &["to keep the spills is named, too"]);
     for (asked, named) in [
@@ -131,7 +134,7 @@ fn what_was_fixed_by_partitioning_cannot_be_named_again() {
         refuses(&place, 2, &command, &[named, "the total alone", "name the graph's file"]);
     }
     refuses(&place, 2, &["count", "spills", "--method", "polak", "--backend", "cpu"], &["polak"]);
-    assert!(!place.path("run").exists());
+    assert!(!place.path("run").exists() && !place.path("other").exists());
 }
 
 #[test]

@@ -77,6 +77,20 @@ pub(super) fn check(job: &mut Job, stated: &Tables, elsewhere: bool) -> Result<(
     Ok(())
 }
 
+/// Refuses directories for temporary files if kept spills are counted, which writes none.
+pub(super) fn check_kept(job: &Job) -> Result<()> {
+    let named = [(job.temporary_spills(), "--spill-dir"), (job.settings.work.dir.as_deref(), "--work-dir")];
+    match job.kept_spills().zip(named.into_iter().find(|(dir, _)| dir.is_some())) {
+        Some((spills, (_, option))) => {
+            Err(Error::usage(format!("holds spilled partitions, and {option} is named, too"))
+                .at(spills)
+                .expected("settings of budgets, backend, devices and output only")
+                .advice("leave it out: nothing is written there"))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Refuses jobs for a larger machine than this one, before the first of a batch starts.
 pub(super) fn check_machine(jobs: &[BatchJob]) -> Result<()> {
     jobs.iter().try_for_each(|BatchJob { name, job, .. }| job.check_machine().map_err(|error| error.in_job(Some(name))))

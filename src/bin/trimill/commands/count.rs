@@ -28,6 +28,7 @@ pub(super) fn truss(graph: &GraphJobArgs, context: &mut CommandContext<'_>) -> R
 
 fn counted(tables: &Tables, how: &AnswerArgs, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let job = job_of(tables)?;
+    checks::check_kept(&job)?;
     paths::check(&[job.paths()])?;
     report(count(&job, context.metis(), &context.control)?, Some(&job), how, context)
 }
