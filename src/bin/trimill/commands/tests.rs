@@ -365,7 +365,12 @@ fn the_other_commands_do_what_was_typed() {
     assert!(said("count @/g.txt").contains("triangles     7\n"));
     assert!(said("cache list --cache-dir @/cache").contains("g.txt"));
     assert!(said("cache remove @/g.txt --max 1KiB --cache-dir @/cache").contains("g.txt"));
-    said("cache clear --cache-dir @/cache");
+    for line in
+        ["inspect @/spill", "doctor", "cache clear --cache-dir @/cache", "generate complete --vertices 3 -o @/d.bin"]
+    {
+        let answer: serde_json::Value = serde_json::from_str(&said(&format!("{line} --json"))).unwrap();
+        assert_eq!(answer["schema_version"], 1, "{line}");
+    }
 }
 
 #[test]
