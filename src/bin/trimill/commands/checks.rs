@@ -96,13 +96,14 @@ pub(super) fn check_machine(jobs: &[BatchJob]) -> Result<()> {
     jobs.iter().try_for_each(|BatchJob { name, job, .. }| job.check_machine().map_err(|error| error.in_job(Some(name))))
 }
 
-/// Refuses jobs whose settings contradict each other, whatever their graphs are.
-pub(super) fn check_all(jobs: &mut [BatchJob]) -> Result<()> {
-    jobs.iter_mut().try_for_each(|BatchJob { name, job, stated }| {
+/// The faults of jobs whose settings contradict each other, whatever their graphs are.
+pub(super) fn faults(jobs: &mut [BatchJob]) -> Vec<Error> {
+    let checked = jobs.iter_mut().map(|BatchJob { name, job, stated }| -> Result<()> {
         check(job, stated, false)?;
         let merged = job.cluster().is_some() && job.settings.output.take_standard_output();
         check_merged(merged).and_then(|()| job.check_settings()).map_err(|error| error.in_job(Some(name)))
-    })
+    });
+    checked.filter_map(Result::err).collect()
 }
 
 /// Tables of counts are written by `trimill merge`, which prints its answer.
