@@ -54,6 +54,18 @@ fn budgets_below_the_floor_name_the_smallest_that_works() {
     is_clean(&place);
 }
 
+#[test]
+fn a_job_that_fails_leaves_no_empty_directory_for_its_result() {
+    let place = Place::new();
+    place.write("odd.txt", "this is no graph\n");
+    let count = ["count", "odd.txt", "--output", "o/new"];
+    refuses(&place, 1, &count, &["odd.txt:1"]);
+    assert!(!place.path("o").exists());
+    fs::create_dir(place.path("o")).unwrap();
+    refuses(&place, 1, &count, &["odd.txt:1"]);
+    assert!(place.path("o").exists() && listing(&place.path("o")).is_empty());
+}
+
 /// Whichever write of a BVGraph fails, the error says so, and none of its files is left.
 #[test]
 fn a_disk_that_fills_while_a_graph_is_generated_is_described() {
