@@ -292,5 +292,8 @@ fn log_failure(done: Result<()>) -> bool {
 }
 
 fn without_cache(error: &Error) {
-    tracing::warn!("{error}: the job goes on without the cache; name another folder with --cache-dir");
+    // A limit of file sizes is the same in every folder.
+    let is_limit = error.io_kind() == Some(std::io::ErrorKind::FileTooLarge);
+    let elsewhere = if is_limit { "" } else { "; name another folder with --cache-dir" };
+    tracing::warn!("{error}: the job goes on without the cache{elsewhere}");
 }

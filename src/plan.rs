@@ -230,7 +230,7 @@ impl Planner<'_> {
             .wanting(needed));
         }
         if device < least {
-            return Err(below_floor(device, least));
+            return Err(below_floor(device, floor(&size, footprint, row_block).device));
         }
         if let Some(row_block) =
             row_block.filter(|&row_block| row_block < least_row_block || row_block > MOST_ROW_BLOCK)

@@ -45,7 +45,21 @@ pub(super) fn in_place_of_a_graph(head: &[u8]) -> Option<Error> {
         });
     // A magic and a version, whose upper bytes are zero.
     let is_own = |magic: &[u8; 8]| head.strip_prefix(magic).is_some_and(|version| matches!(version, [_, 0, 0, 0, ..]));
-    let (found, advice) = if is_own(b"TRIMSPIL") {
+    // JSON of this program by its first key, and what must follow that key's value.
+    let is_json = |first: &str, then: &str| {
+        let value = compact.strip_prefix(first);
+        value.is_some_and(|value| value.trim_start_matches(|c: char| c.is_ascii_hexdigit()).starts_with(then))
+    };
+    let (found, advice) = if is_json("{\"kind\":\"", "trimill")
+        || is_json("{\"fingerprint\":\"", "\",\"schema_version\":")
+    {
+        (
+            "is a file of a run directory, not a graph",
+            "name the file of the graph, and the run directory with --run-dir: trimill count GRAPH --run-dir DIR",
+        )
+    } else if is_json("{\"version\":", ",\"fingerprint\":\"") {
+        ("is the manifest of spilled partitions, not a graph", "count its directory: trimill count DIR")
+    } else if is_own(b"TRIMSPIL") {
         (
             "is a spilled partition, not a whole graph",
             "count the directory of its manifest.json: trimill count DIR; to see what it holds: trimill inspect FILE",
@@ -308,6 +322,9 @@ mod tests {
             ("TRIMSPIL\u{2}\0\0\0\u{1}", "trimill inspect FILE"),
             ("TRIMGRAF\u{5}\0\0\0", "is a graph that trimill prepared"),
             ("TRIMGRAF\u{5}\0\0\0", "trimill cache list"),
+            ("{\n  \"kind\": \"trimill run directory 3\",\n  \"input\": [", "--run-dir"),
+            ("{\n  \"fingerprint\": \"c0178e59\",\n  \"schema_version\": 1,", "--run-dir"),
+            ("{\n  \"version\": 2,\n  \"fingerprint\": \"1987b515\",\n", "count its directory"),
         ] {
             let told = in_place_of_a_graph(text.as_bytes()).unwrap_or_else(|| unreachable!("{text}"));
             assert!(told.to_string().contains(words), "{told}");
@@ -318,6 +335,9 @@ mod tests {
             "<http://a> <http://b> <http://html>\n",
             "<?xml version=\"1.0\"?>\n<graphml>",
             "{\"error\": [\"cause\"], \"cause\": []}",
+            "{\"kind\": \"graph\", \"version\": 2}",
+            "{\"version\": 2, \"nodes\": []}",
+            "{\"fingerprint\": \"c0\", \"edges\": []}",
             "{\"message\": [[0, 1]]}",
             "{\"nodes\": [], \"message\": \"\"}",
             "html 1\n",

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::report::SCHEMA_VERSION;
 use trimill_partitioners::spill::{Manifest, SpillReader};
 use trimill_system::control::{Control, Unit};
 use trimill_system::url::is_url;
@@ -37,6 +38,7 @@ fn value(report: &impl serde::Serialize, path: &Path, verified: bool) -> Result<
     let mut value = serde_json::to_value(report)
         .map_err(|e| Error::data(path, format!("its report cannot be written as JSON: {e}")))?;
     if let Value::Object(fields) = &mut value {
+        fields.insert("schema_version".into(), json!(SCHEMA_VERSION));
         fields.insert("verified".into(), json!(verified));
     }
     Ok(value)

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 use trimill_counting::Footprint;
 
 use super::chosen::ChosenBackends;
-use super::session::Session;
+use super::session::{Purpose, Session};
 use crate::assign::Assigner;
 use crate::job::{Mode, Partitioner};
 use crate::plan::choose::{Candidate, estimate};
@@ -63,13 +63,21 @@ impl<'a> Planning<'a> {
     pub(super) fn plan(&self, child_peak: &AtomicU64) -> Result<Plan> {
         let (job, planner) = (&self.session.job, self.planner());
         let parts = job.settings.partition.parts().asked();
-        match (job.settings.partition.partitioner(), job.settings.mode()) {
+        let plan = match (job.settings.partition.partitioner(), job.settings.mode()) {
             (Partitioner::Rank, _) => planner.ranges(parts),
             (Partitioner::Auto, None) if !self.builds => planner.ranges(parts),
             (Partitioner::Auto, None) => planner.auto(parts, || self.sets(&Partitioner::Contiguous, child_peak)),
             (Partitioner::Auto, Some(_)) => self.sets(&Partitioner::Contiguous, child_peak),
             (other, _) => self.sets(other, child_peak),
-        }
+        };
+        plan.map_err(|error| match self.session.purpose {
+            // This machine may count by another one.
+            Purpose::Plan if error.is_for_memory() => {
+                let on = if self.limits.machine.gpus > 0 { "a GPU" } else { "the CPU" };
+                error.while_doing(&format!("counting by method {} on {on}", self.method))
+            }
+            _ => error,
+        })
     }
 
     pub(super) fn sets(&self, partitioner: &Partitioner, child_peak: &AtomicU64) -> Result<Plan> {

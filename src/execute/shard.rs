@@ -86,7 +86,9 @@ fn counted(session: Session, prepared: &PreparedJob, shard: Shard, mut report: S
         report.partitions.extend(counted.results);
     }
     report.partitions.sort_by_key(|result| result.id);
-    report.missing = prepared.parts() - journal.counted()?.into_keys().filter(has_counts).count() as u32;
+    // Those of this shard are whole by now.
+    let counted = journal.counted_of(0..prepared.parts(), "must be counted again, by the shard that has it")?;
+    report.missing = prepared.parts() - counted.into_keys().filter(has_counts).count() as u32;
     Ok(report)
 }
 
@@ -111,8 +113,8 @@ fn counted_before(
     session: &Session,
     report: &mut ShardReport,
 ) -> Result<Vec<u32>> {
-    let mut before = journal.counted()?;
-    let recorded: Vec<u32> = mine.iter().copied().filter(|part| before.contains_key(part)).collect();
+    let mut before = journal.counted_of(mine.iter().copied(), "is counted again")?;
+    let recorded: Vec<u32> = before.keys().copied().collect();
     let complete = details.resume(&recorded, session)?;
     let missing = mine.iter().copied().filter(|part| !complete.contains(part)).collect();
     before.retain(|part, _| complete.contains(part));

@@ -32,13 +32,19 @@ pub struct BatchJob {
 }
 
 impl Batch {
-    /// Reads and resolves `path`; `only`, unless empty, names the jobs to keep. Errors: `Kind::Data`: unreadable; `Kind::Usage`: no job file.
-    pub fn read(path: &Path, overrides: &[Override], only: &[String]) -> Result<Self> {
-        Self::parse(&text_of(path)?, path, overrides, only)
+    /// Reads and resolves `path`; `only`, unless empty, names the jobs to keep. Also returns the faults of jobs, which are left out.
+    /// Errors: `Kind::Data`: unreadable; `Kind::Usage`: no job file.
+    pub fn read(path: &Path, overrides: &[Override], only: &[String]) -> Result<(Self, Vec<Error>)> {
+        Self::resolved(&text_of(path)?, path, overrides, only)
     }
 
-    /// Resolves a text; `path` gives the folder of relative paths and is named in errors.
+    /// Resolves a text; `path` gives the folder of relative paths and is named in errors. The first fault of a job is an error.
     pub fn parse(text: &str, path: &Path, overrides: &[Override], only: &[String]) -> Result<Self> {
+        let (batch, faults) = Self::resolved(text, path, overrides, only)?;
+        faults.into_iter().next().map_or(Ok(batch), Err)
+    }
+
+    fn resolved(text: &str, path: &Path, overrides: &[Override], only: &[String]) -> Result<(Self, Vec<Error>)> {
         // Parsed twice: typed, for errors with a position; as plain TOML, to merge tables.
         let typed: JobFile = parse(text, path)?;
         let mut plain: Table = parse(text, path)?;
@@ -53,7 +59,7 @@ impl Batch {
             _ => Vec::new(),
         };
         let base = path.parent().unwrap_or(Path::new(""));
-        let mut jobs = Vec::new();
+        let (mut jobs, mut faults) = (Vec::new(), Vec::new());
         for (name, entry) in names.into_iter().zip(entries) {
             let mut settings = defaults.clone();
             let mut own = table(Some(entry));
@@ -78,22 +84,21 @@ impl Batch {
                 output.trace.clone_from(&own.trace);
             }
             if only.is_empty() || only.contains(&name) {
-                let job = Job::resolve(Some(name.clone()), &tables, base).map_err(|error| {
-                    match error.path().map(|path| path.display().to_string()) {
+                match Job::resolve(Some(name.clone()), &tables, base) {
+                    Ok(job) => jobs.push(BatchJob { name, job, stated }),
+                    Err(error) => faults.push(match error.path().map(|path| path.display().to_string()) {
                         Some(named) => error.while_doing(&named).at(path),
                         None => error.at(path),
-                    }
-                })?;
-                jobs.push(BatchJob { name, job, stated });
+                    }),
+                }
             }
         }
         let mut readers = jobs.iter().filter(|entry| entry.job.is_read_once()).map(|entry| &entry.name);
         if let (Some(other), Some(name)) = (readers.next(), readers.next()) {
-            return Err(Error::usage(format!("the jobs '{other}' and '{name}' both read standard input"))
-                .at(path)
-                .advice("standard input can be read once"));
+            let both = format!("the jobs '{other}' and '{name}' both read standard input");
+            faults.push(Error::usage(both).at(path).advice("standard input can be read once"));
         }
-        Ok(Self { jobs })
+        Ok((Self { jobs }, faults))
     }
 }
 

@@ -13,6 +13,7 @@ use crate::run_dir::RunDir;
 use crate::vertices::lcc::LccWanted;
 use serde::{Deserialize, Serialize};
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
+use trimill_partitioners::spill::{fingerprint_of, spills_in};
 use trimill_system::url::{is_url, public};
 use trimill_system::{Error, Result, memory, path_text, threads};
 
@@ -78,10 +79,11 @@ impl Job {
         Some(&self.settings.cluster).filter(|cluster| cluster.engine.is_some())
     }
 
-    /// The input, if it is a directory of kept spills.
+    /// The input, if it is a directory of kept spills; their manifest may be missing.
     pub fn kept_spills(&self) -> Option<&Path> {
+        let has_spill = |dir: &Path| spills_in(dir).any(|spill| fingerprint_of(&spill).is_some());
         match self.inputs.as_slice() {
-            [dir] if dir.join(MANIFEST_NAME).is_file() => Some(dir),
+            [dir] if dir.join(MANIFEST_NAME).is_file() || has_spill(dir) => Some(dir),
             _ => None,
         }
     }

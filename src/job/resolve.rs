@@ -98,9 +98,17 @@ impl TypedJob<'_> {
     }
 
     fn dir(&self, path: &Option<PathBuf>, what: &str) -> Result<Option<PathBuf>> {
+        self.place(path, what, "the path of a directory")
+    }
+
+    fn file(&self, path: &Option<PathBuf>, what: &str) -> Result<Option<PathBuf>> {
+        self.place(path, what, "the name of a file")
+    }
+
+    fn place(&self, path: &Option<PathBuf>, what: &str, expected: &str) -> Result<Option<PathBuf>> {
         match path {
             Some(path) if path.as_os_str().is_empty() => {
-                Err(self.refuse(format!("{what} has an empty name")).expected("the path of a directory"))
+                Err(self.refuse(format!("{what} has an empty name")).expected(expected))
             }
             Some(path) if is_url(path) => {
                 Err(self.refuse(format!("{what} is a URL")).at(path).expected("a path: only inputs are on servers"))
@@ -112,7 +120,7 @@ impl TypedJob<'_> {
     fn table(&self, path: &Option<PathBuf>, what: &str) -> Result<Option<PathBuf>> {
         match path {
             Some(path) if path.as_os_str() == "-" => Ok(Some(STANDARD_OUTPUT.into())),
-            path => self.dir(path, what),
+            path => self.file(path, what),
         }
     }
 
@@ -121,7 +129,7 @@ impl TypedJob<'_> {
             Some(path) if path.extension().is_none_or(|found| found != suffix) => Err(self
                 .refuse(format!("{what} is '{}'", public(path).display()))
                 .expected(format!("a name that ends with .{suffix}"))),
-            path => self.dir(path, what),
+            path => self.file(path, what),
         }
     }
 
@@ -228,7 +236,7 @@ impl TypedJob<'_> {
             by_k: self.table(&typed.by_k, "the file of the trusses")?,
             report: self.page(&typed.report, "the report", "html")?,
             trace: self.page(&typed.trace, "the trace", "json")?,
-            against: self.dir(&typed.against, "the earlier result")?,
+            against: self.file(&typed.against, "the earlier result")?,
             clustering: typed.clustering.filter(|counted| *counted),
             truss: typed.peeling().map(|_| true),
             ..typed.clone()

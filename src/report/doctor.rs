@@ -11,6 +11,8 @@ use trimill_system::{Bytes, disk, path_text};
 /// What this machine has, and the defaults of a job.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DoctorReport {
+    /// The version of this object: 1.
+    pub schema_version: u32,
     pub version: String,
     /// The operating system and the processor's architecture.
     pub system: String,

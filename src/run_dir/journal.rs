@@ -43,13 +43,21 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// The results of earlier starts. A record that is damaged, or does not fit, counts as missing.
+    /// The results of earlier starts.
     pub fn counted(&self) -> Result<BTreeMap<u32, PartitionFigures>> {
+        self.counted_of(0..self.parts, "is counted again")
+    }
+
+    /// The results of some partitions. A record that is damaged, or does not fit, counts as missing: the partition `then`, says a warning.
+    pub fn counted_of(
+        &self,
+        parts: impl IntoIterator<Item = u32>,
+        then: &str,
+    ) -> Result<BTreeMap<u32, PartitionFigures>> {
         let mut counted = BTreeMap::new();
-        for part in 0..self.parts {
+        for part in parts {
             let read = self.read(part);
-            let then = format!("partition {part} is counted again");
-            if let Some(record) = sealed_file::unless_damaged(read, &then)? {
+            if let Some(record) = sealed_file::unless_damaged(read, &format!("partition {part} {then}"))? {
                 counted.insert(part, record.result.resumed());
             }
         }

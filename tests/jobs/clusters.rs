@@ -323,6 +323,7 @@ fn a_job_file_names_the_cluster() {
     let said = String::from_utf8(place.prints(&["run", "jobs.toml", "--report", "r.html"])).unwrap();
     let prepared: Value = serde_json::from_slice(&fs::read(place.path("run/prepared.json")).unwrap()).unwrap();
     assert_eq!(prepared["job"]["recorded"], false);
+    assert!(said.starts_with("job  crawl\nrun directory"), "{said}");
     assert!(said.contains("prepared: sh ") && said.contains("run/slurm/submit"), "{said}");
     assert_eq!(listing(&place.path("run/slurm")), ["count.sbatch", "merge.sbatch", "submit"]);
     for script in ["count.sbatch", "merge.sbatch", "submit"] {

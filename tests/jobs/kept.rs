@@ -77,6 +77,16 @@ fn a_damaged_foreign_or_missing_spill_is_named_and_no_count_is_given() {
     for field in ["partitioner", "parts", "vertices"] {
         assert_eq!(result[field], report[field], "{field}");
     }
+    // As after a `partition` that was killed.
+    fs::remove_file(place.path("spills/manifest.json")).unwrap();
+    for command in ["count", "inspect"] {
+        refuses(
+            &place,
+            1,
+            &[command, "spills"],
+            &["spills/manifest.json: cannot be read", "partition the graph again"],
+        );
+    }
 }
 
 #[test]
@@ -112,6 +122,9 @@ fn what_was_fixed_by_partitioning_cannot_be_named_again() {
     ] {
         refuses(&place, 2, &[&["count", "spills"], settled].concat(), &["spills", "fixed by 'trimill partition'"]);
     }
+    for option in ["--spill-dir", "--work-dir"] {
+        refuses(&place, 2, &["count", "spills", option, "other"], &["spills: holds", option, "leave it out"]);
+    }
     let keep = ["count", "spills", "--keep-spill", "--spill-dir", "other"];
     refuses(&place, 2, &keep, &["to keep the spills is named, too"]);
     for (asked, named) in [
@@ -124,7 +137,7 @@ fn what_was_fixed_by_partitioning_cannot_be_named_again() {
         refuses(&place, 2, &command, &[named, "the total alone", "name the graph's file"]);
     }
     refuses(&place, 2, &["count", "spills", "--method", "polak", "--backend", "cpu"], &["polak"]);
-    assert!(!place.path("run").exists());
+    assert!(!place.path("run").exists() && !place.path("other").exists());
 }
 
 #[test]

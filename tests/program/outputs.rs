@@ -163,6 +163,11 @@ fn limits_of_the_system_end_with_3_and_are_named() {
         assert!(said.contains(words) && said.contains("ulimit"), "{limit}: {said}");
     }
     assert!(!place.path("l.txt").exists());
+    // Another folder would not help.
+    let output = within(&place, "ulimit -f 1", &["count", "k.txt", "--cache-dir", "c"]);
+    let said = text(&output.stderr);
+    assert!(output.status.success() && said.contains("ulimit -f"), "{said}");
+    assert!(said.contains("goes on without the cache\n"), "{said}");
 }
 
 #[test]

@@ -23,12 +23,21 @@ fn is_clean(place: &Place) {
 fn budgets_below_the_floor_name_the_smallest_that_works() {
     let place = Place::new();
     let crawl = data("cnr-2000.graph");
-    let text = stderr(&place.refuses(&["count", &crawl, "--device-memory", "1KiB", "--block-bytes", "2KiB"], 3, &[]));
-    let smallest = number_after("raise --device-memory to ", &text);
-    // The smallest budget works, and a byte less does not.
-    let below = (smallest.parse::<u64>().unwrap() - 1).to_string();
-    refuses(&place, 3, &["count", &crawl, "--device-memory", &below], &[&smallest]);
-    place.answer(&["plan", &crawl, "--backend", "cpu", "--device-memory", &smallest]);
+    // The longest row fits in far smaller row blocks than those of 20 KiB.
+    for blocks in [&[][..], &["--block-bytes", "20KiB"]] {
+        let words = |command: &'static str, bytes| {
+            [&[command, &*crawl, "--backend", "cpu", "--device-memory", bytes][..], blocks].concat()
+        };
+        let text = stderr(&place.refuses(&words("count", "1KiB"), 3, &[]));
+        let smallest = number_after("raise --device-memory to ", &text);
+        // The smallest budget works, and a byte less does not.
+        let below = (smallest.parse::<u64>().unwrap() - 1).to_string();
+        refuses(&place, 3, &words("count", &below), &["device budget"]);
+        place.answer(&words("plan", &smallest));
+    }
+    for (backend, said) in [("cpu", "on the CPU: a device budget"), ("cuda", "on a GPU: a device budget")] {
+        refuses(&place, 3, &["plan", &crawl, "--backend", backend, "--device-memory", "1KiB"], &[said]);
+    }
     refuses(&place, 3, &["count", &crawl, "--block-bytes", "100"], &["row blocks of 100 bytes", "longest row"]);
     refuses(
         &place,
@@ -43,6 +52,18 @@ fn budgets_below_the_floor_name_the_smallest_that_works() {
     assert!(!place.path("kept").exists());
     refuses(&place, 3, &["count", &crawl, "--backend", "cuda"], &["--backend cpu"]);
     is_clean(&place);
+}
+
+#[test]
+fn a_job_that_fails_leaves_no_empty_directory_for_its_result() {
+    let place = Place::new();
+    place.write("odd.txt", "this is no graph\n");
+    let count = ["count", "odd.txt", "--output", "o/new"];
+    refuses(&place, 1, &count, &["odd.txt:1"]);
+    assert!(!place.path("o").exists());
+    fs::create_dir(place.path("o")).unwrap();
+    refuses(&place, 1, &count, &["odd.txt:1"]);
+    assert!(place.path("o").exists() && listing(&place.path("o")).is_empty());
 }
 
 /// Whichever write of a BVGraph fails, the error says so, and none of its files is left.

@@ -27,9 +27,21 @@ fn results_of_another_plan_and_damaged_ones_are_refused() {
     fs::copy(place.path("other/part-00001.json"), &mine).unwrap();
     place.refuses(&["merge", "run"], 1, &["part-00001.json", "another job", "count its partition again"]);
     let text = fs::read_to_string(&kept).unwrap();
-    fs::write(&mine, text.replace("\"triangles\":", "\"triangles\":1")).unwrap();
+    let damage = || fs::write(&mine, text.replace("\"triangles\":", "\"triangles\":1")).unwrap();
+    damage();
     place.refuses(&["merge", "run"], 1, &["part-00001.json", "damaged or edited"]);
-    // A shard replaces it.
+    // One of three shards has it, and replaces it. Each warns once.
+    let mut replaced = 0;
+    for shard in ["0/3", "1/3", "2/3"] {
+        damage();
+        let said = stderr(&place.run(&place.shard("run", shard)));
+        let [mine, others] = ["partition 1 is counted again", "partition 1 must be counted again, by the shard"]
+            .map(|then| said.matches(then).count());
+        assert_eq!((mine + others, said.matches("part-00001.json").count()), (1, 1), "{said}");
+        replaced += mine;
+    }
+    assert_eq!(replaced, 1);
+    damage();
     let counted = place.count("run", "0/1").partitions;
     assert!(counted.iter().any(|partition| partition.id == 1 && !partition.counted().resumed));
 

@@ -77,18 +77,33 @@ pub(super) fn check(job: &mut Job, stated: &Tables, elsewhere: bool) -> Result<(
     Ok(())
 }
 
+/// Refuses directories for temporary files if kept spills are counted, which writes none.
+pub(super) fn check_kept(job: &Job) -> Result<()> {
+    let named = [(job.temporary_spills(), "--spill-dir"), (job.settings.work.dir.as_deref(), "--work-dir")];
+    match job.kept_spills().zip(named.into_iter().find(|(dir, _)| dir.is_some())) {
+        Some((spills, (_, option))) => {
+            Err(Error::usage(format!("holds spilled partitions, and {option} is named, too"))
+                .at(spills)
+                .expected("settings of budgets, backend, devices and output only")
+                .advice("leave it out: nothing is written there"))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Refuses jobs for a larger machine than this one, before the first of a batch starts.
 pub(super) fn check_machine(jobs: &[BatchJob]) -> Result<()> {
     jobs.iter().try_for_each(|BatchJob { name, job, .. }| job.check_machine().map_err(|error| error.in_job(Some(name))))
 }
 
-/// Refuses jobs whose settings contradict each other, whatever their graphs are.
-pub(super) fn check_all(jobs: &mut [BatchJob]) -> Result<()> {
-    jobs.iter_mut().try_for_each(|BatchJob { name, job, stated }| {
+/// The faults of jobs whose settings contradict each other, whatever their graphs are.
+pub(super) fn faults(jobs: &mut [BatchJob]) -> Vec<Error> {
+    let checked = jobs.iter_mut().map(|BatchJob { name, job, stated }| -> Result<()> {
         check(job, stated, false)?;
         let merged = job.cluster().is_some() && job.settings.output.take_standard_output();
         check_merged(merged).and_then(|()| job.check_settings()).map_err(|error| error.in_job(Some(name)))
-    })
+    });
+    checked.filter_map(Result::err).collect()
 }
 
 /// Tables of counts are written by `trimill merge`, which prints its answer.

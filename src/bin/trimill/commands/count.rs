@@ -28,8 +28,17 @@ pub(super) fn truss(graph: &GraphJobArgs, context: &mut CommandContext<'_>) -> R
 
 fn counted(tables: &Tables, how: &AnswerArgs, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let job = job_of(tables)?;
+    checks::check_kept(&job)?;
     paths::check(&[job.paths()])?;
-    report(count(&job, context.metis(), &context.control)?, Some(&job), how, context)
+    let above = job.settings.output.dir.iter().flat_map(|dir| dir.ancestors());
+    let absent: Vec<&Path> = above.take_while(|dir| !dir.exists()).collect();
+    let answer = count(&job, context.metis(), &context.control).inspect_err(|_| {
+        for dir in absent {
+            // Fails if anything was written there.
+            let _ = std::fs::remove_dir(dir);
+        }
+    })?;
+    report(answer, Some(&job), how, context)
 }
 
 pub(super) fn report(

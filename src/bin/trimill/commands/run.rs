@@ -19,15 +19,24 @@ use trimill::{Bytes, Error, Kind, Result, RunResult};
 
 pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let overrides = command.set.iter().map(|typed| Override::parse(typed)).collect::<Result<Vec<_>>>()?;
-    let mut batch = Batch::read(&command.file, &overrides, &command.only)?;
+    let (mut batch, mut faults) = Batch::read(&command.file, &overrides, &command.only)?;
     let report = command.report.report.as_deref();
     let mut files = Paths::default().reads("the job file", &command.file);
     if let Some(report) = report {
         files = files.writes("the report of all jobs", report, Some(views::check_report));
     }
     let files = batch.jobs.iter().map(|entry| entry.job.paths()).chain([files]).collect::<Vec<_>>();
-    checks::check_all(&mut batch.jobs)
-        .and_then(|()| paths::check(&files))
+    faults.extend(checks::faults(&mut batch.jobs));
+    if !command.check {
+        faults.truncate(1);
+    }
+    if let Some(last) = faults.pop() {
+        for fault in faults {
+            context.tell("", &fault.at_if_unset(&command.file));
+        }
+        return Err(last.at_if_unset(&command.file));
+    }
+    paths::check(&files)
         .and_then(|()| check_scripts(&batch.jobs, context.program.as_deref()))
         .map_err(|error| error.at_if_unset(&command.file))?;
     if command.check {

@@ -332,6 +332,19 @@ fn check_runs_nothing_and_looks_for_every_file() {
 }
 
 #[test]
+fn a_check_names_the_faults_of_all_jobs() {
+    let (_guard, dir) = folder();
+    let jobs = "[defaults]\ninput.path='g.txt'\n[[job]]\nspill.keep=true\n[[job]]\n[[job]]\noutput.k=2\n\
+                [[job]]\ncount={ backend='cpu', tile=64 }\n";
+    std::fs::write(dir.join("b.toml"), jobs).unwrap();
+    for (more, faults) in [("", 1), (" --check", 3)] {
+        let run = run(&dir, &format!("run @/b.toml{more}"));
+        let said = run.err + &run.end.unwrap_err().to_string();
+        assert_eq!(said.matches("b.toml: job 'job-").count(), faults, "{said}");
+    }
+}
+
+#[test]
 fn the_other_commands_do_what_was_typed() {
     let (_guard, dir) = folder();
     let said = |line: &str| {
@@ -365,7 +378,12 @@ fn the_other_commands_do_what_was_typed() {
     assert!(said("count @/g.txt").contains("triangles     7\n"));
     assert!(said("cache list --cache-dir @/cache").contains("g.txt"));
     assert!(said("cache remove @/g.txt --max 1KiB --cache-dir @/cache").contains("g.txt"));
-    said("cache clear --cache-dir @/cache");
+    for line in
+        ["inspect @/spill", "doctor", "cache clear --cache-dir @/cache", "generate complete --vertices 3 -o @/d.bin"]
+    {
+        let answer: serde_json::Value = serde_json::from_str(&said(&format!("{line} --json"))).unwrap();
+        assert_eq!(answer["schema_version"], 1, "{line}");
+    }
 }
 
 #[test]

@@ -49,7 +49,7 @@ pub(crate) fn cluster(report: &ClusterReport) -> String {
 
 pub(crate) fn cluster_job(report: &ClusterJobReport, shown: ShownTables) -> String {
     let submit = if report.prepared.merged { String::new() } else { cluster(&report.cluster) };
-    format!("{}{submit}\n", prepared(&report.prepared, shown))
+    format!("{}{}{submit}\n", list(&[("job", report.job.clone())]), prepared(&report.prepared, shown))
 }
 
 pub(crate) fn doctor(report: &DoctorReport) -> String {

@@ -1,5 +1,6 @@
 //! Any JSON value as text, for reports whose fields are defined elsewhere (`trimill inspect`): an object's plain fields as lines, a list of
-//! objects as a table with a column for each field, a nested object as lines under its name. Fields that end in `bytes` are shown as sizes.
+//! objects as a table with a column for each field, a nested object as lines under its name. Fields that end in `bytes` are shown as sizes, and
+//! `schema_version` is for programs only.
 
 use serde_json::{Map, Value};
 
@@ -22,7 +23,7 @@ fn object(fields: &Map<String, Value>) -> String {
     };
     let plain: Vec<(String, String)> = fields
         .iter()
-        .filter(|(_, value)| !nested(value))
+        .filter(|(name, value)| *name != "schema_version" && !nested(value))
         .map(|(name, value)| (name.replace('_', " "), cell(name, value)))
         .collect();
     let mut text = list(&plain.iter().map(|(name, value)| (name.as_str(), value.clone())).collect::<Vec<_>>());
@@ -75,6 +76,7 @@ mod tests {
     fn fields_become_lines_and_lists_tables() {
         let value = serde_json::json!({
             "file": "p.spill", "raw_bytes": 1_048_576, "arcs": 1234, "whole": true, "none": null, "ranges": [1, 2],
+            "schema_version": 1,
             "row_blocks": [{"id": 0, "spill_bytes": 2048}, {"id": 1, "arcs": 5000}],
         });
         let text = text(&value);
@@ -83,6 +85,7 @@ mod tests {
         {
             assert!(text.contains(line), "{text}");
         }
+        assert!(!text.contains("schema"), "{text}");
         assert!(text.contains("\nrow blocks\n") && text.contains("2.0 KiB") && text.contains("5,000"), "{text}");
     }
 }
