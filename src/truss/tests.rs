@@ -93,7 +93,7 @@ fn peeling_goes_on_without_checkpoints_if_one_cannot_be_saved() {
         failures.fetch_add(1, Relaxed);
         Err(Error::resource("the disk is full"))
     };
-    let trussness = edges.iter().map(|edge| if edge.0 < 30 { 30 } else { 40 }).collect();
+    let trussness: Vec<u32> = edges.iter().map(|edge| if edge.0 < 30 { 30 } else { 40 }).collect();
     assert_eq!(peeled_within(Bytes(u64::MAX), remaining(&edges), None, Some(&save)).0, trussness);
     assert_eq!(failures.into_inner(), 1);
 }
