@@ -10,6 +10,7 @@
 //! the user named the format. All threads read; memory: a window per thread.
 
 use std::ops::Range;
+use std::sync::Once;
 
 use super::arcs::SourceFacts;
 use super::batch::ArcBatch;
@@ -31,6 +32,8 @@ pub(super) struct Binary {
     named: bool,
     record: u64,
     window: u64,
+    /// Whether it was logged that arcs may be missing.
+    cut_noted: Once,
 }
 
 impl Binary {
@@ -49,7 +52,7 @@ impl Binary {
             }
         }
         let window = (sizes.window / record).max(1) * record;
-        Ok(Self { files, format, named, record, window })
+        Ok(Self { files, format, named, record, window, cut_noted: Once::new() })
     }
 
     pub(super) fn scan_range(&self, file: &InputFile, range: &Range<u64>, mut batch: ArcBatch<'_>) -> Result<u64> {
@@ -175,6 +178,7 @@ impl Reader for Binary {
         if !self.named && self.format != Format::Graph500 {
             self.files.iter().try_for_each(|file| self.check_pairs(file, control))?;
         }
+        self.files.iter().try_for_each(|file| file.note_zeros(self.record, &self.cut_noted))?;
         let chunks: Vec<_> = self
             .files
             .iter()

@@ -5,6 +5,7 @@ mod stopped;
 use std::fs;
 
 use crate::common::job::{listing, typed as data};
+use crate::common::pairs32;
 use crate::common::place::{Place, SmallDisk, number_after, stderr};
 
 /// The program ends with `code`, says all of `parts`, and leaves nothing behind.
@@ -226,6 +227,25 @@ fn methods_of_whole_graphs_are_refused_where_there_may_be_partitions() {
     }
     let again = ["count", "g.txt", "--partitioner", "rank", "--run-dir", "run", "--method", "forward"];
     refuses(&place, 2, &again, &["2 parts for method forward", "whole graphs only"]);
+}
+
+/// A copy to space that was reserved first, and ended early; an array of NumPy has the same bytes behind its header.
+#[test]
+fn loops_of_vertex_0_at_the_end_of_a_file_of_pairs_are_warned_of() {
+    let place = Place::new();
+    for (zeros, others, warns) in [(4096, 3, true), (4095, 3, false), (5010, 75_000, true), (4096, 75_000, false)] {
+        let arcs: Vec<(u64, u64)> =
+            (1..=others).map(|i| (i, i % others + 1)).chain(std::iter::repeat_n((0, 0), zeros)).collect();
+        let shape = format!("{{'descr': '<u4', 'fortran_order': False, 'shape': ({}, 2), }}", arcs.len());
+        let header = [b"\x93NUMPY\x01\x00\x76\x00", format!("{shape:<117}\n").as_bytes()].concat();
+        place.write("l.bin", pairs32(&arcs));
+        place.write("l.npy", [header, pairs32(&arcs)].concat());
+        for file in ["l.bin", "l.npy"] {
+            let said = stderr(&place.run(&["count", file, "--no-cache", "--backend", "cpu"]));
+            let found = said.matches("are loops of vertex 0: is the file whole?").count();
+            assert_eq!(found, usize::from(warns), "{file}, {zeros} after {others}: {said}");
+        }
+    }
 }
 
 /// A download of plain text that ended early.
