@@ -210,7 +210,11 @@ impl EdgeListText {
 
 impl FirstLine {
     fn advice(&self) -> &'static str {
-        if self.metis.is_some() {
+        let is_possible = self.metis.as_ref().is_some_and(|metis| {
+            let n = u128::from(metis.vertices);
+            u128::from(metis.edges) <= n * (n - 1) / 2
+        });
+        if is_possible {
             "if it is a METIS file, name it with --format metis"
         } else {
             "each line of an edge list holds one arc; other formats are named with --format"
