@@ -4,6 +4,8 @@
 
 pub(super) mod columns;
 
+use std::sync::Once;
+
 use self::columns::{LONGEST_NAME, NameColumns, Separator, names_of};
 use super::arcs::SourceFacts;
 use super::batch::DeliveryFailure;
@@ -15,7 +17,7 @@ use super::hints::{bare_cr, is_comment_of_dimacs, is_problem_of_dimacs};
 use super::lines::ReadSizes;
 use super::number::shown;
 use super::pairs::is_blank_or_comment;
-use super::preamble::{FirstContent, SAMPLE, content, index_column};
+use super::preamble::{FirstContent, SAMPLE, content, index_column, note_cut};
 use super::text_blocks::{TextLines, parse_all};
 use super::{ArcSink, Reader, ends};
 use trimill_system::control::{Control, Task};
@@ -87,6 +89,8 @@ pub trait NameSink: Sync {
 pub(super) struct NamedEdges {
     lists: Vec<NamedList>,
     sizes: ReadSizes,
+    /// Whether it was logged that lines may be missing.
+    cut_noted: Once,
 }
 
 struct NamedList {
@@ -95,12 +99,14 @@ struct NamedList {
     before: u64,
     separator: Separator,
     columns: u32,
+    /// How many edges a comment before them announces.
+    announced: Option<u64>,
 }
 
 impl NamedEdges {
     pub(super) fn open(files: Vec<InputFile>, header: Option<Header>, sizes: ReadSizes) -> Result<Self> {
         let lists = files.into_iter().map(|file| NamedList::open(file, header, sizes)).collect::<Result<_>>()?;
-        Ok(Self { lists, sizes })
+        Ok(Self { lists, sizes, cut_noted: Once::new() })
     }
 }
 
@@ -109,6 +115,7 @@ impl NamedList {
         let mut head = Head::new(&file, sizes)?;
         let no_arcs = || Error::data(&file.path, "holds no arcs").expected("lines of two names");
         let Some(mut first) = content(&mut head)? else { return Err(no_arcs()) };
+        let announced = first.announced;
         if header != Some(Header::No) {
             refuse_dimacs(&file, sizes)?;
         }
@@ -136,7 +143,7 @@ impl NamedList {
         // A wrong line is found again, and reported, when it is read.
         let columns = columns.unwrap_or(2).max(2);
         drop(head);
-        Ok(Self { skip: start, before: number - 1, separator, columns, file })
+        Ok(Self { skip: start, before: number - 1, separator, columns, announced, file })
     }
 
     fn parse(&self, lines: &[u8], sink: &dyn NameSink, control: &Control) -> Result<u64, DeliveryFailure> {
@@ -230,6 +237,8 @@ impl Reader for NamedEdges {
         };
         let lines: Vec<TextLines<'_>> = self.lists.iter().map(lines).collect();
         let arcs = parse_all(&lines, control, &|list, lines| self.lists[list].parse(lines, sink, control))?;
-        Ok(arcs.iter().sum())
+        let arcs: u64 = arcs.iter().sum();
+        note_cut(self.lists.iter().map(|list| (list.announced, &list.file)), arcs, &self.cut_noted);
+        Ok(arcs)
     }
 }

@@ -133,17 +133,6 @@ impl EdgeListText {
         })
     }
 
-    /// Warns if a list announces more edges than all lists have lines. It is usual to announce fewer: some files list each edge in both directions.
-    fn note_cut(&self, lines: u64) {
-        let announced = self.lists.iter().filter_map(|list| Some((list.first.announced?, &list.file.path)));
-        if let Some((edges, path)) = announced.max().filter(|&(edges, _)| edges > lines) {
-            self.cut_noted.call_once(|| {
-                let path = path.display();
-                tracing::warn!("{path}: a comment announces {edges} edges, and there are {lines}: is the file whole?");
-            });
-        }
-    }
-
     /// Warns if the first lines look like entries of a whole matrix, of which most are 0, or like times before the ends of edges.
     fn note_values(&self, list: &List, start: Start, arcs: u64) -> Result<()> {
         /// In seconds, a day of 2001; ids are smaller.
@@ -371,7 +360,8 @@ impl Reader for EdgeListText {
         }
         let found = self.scan_lists(&lists, sink, control, task)?;
         let arcs: u64 = found.iter().sum();
-        self.note_cut(arcs);
+        let announced = self.lists.iter().map(|list| (list.first.announced, &list.file));
+        preamble::note_cut(announced, arcs, &self.cut_noted);
         lists.first().map_or(Ok(()), |&(list, start)| self.note_values(list, start, arcs))?;
         for (&(list, start), &arcs) in lists.iter().zip(&found) {
             let rows = start.columns.count;

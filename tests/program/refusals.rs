@@ -290,8 +290,11 @@ fn fewer_lines_than_a_comment_announces_are_warned_of() {
         ("# 4 3 3", false),
     ] {
         place.write("l.txt", format!("{comment}\n0 1\n1 2\n2 0\n"));
-        let said = stderr(&place.run(&["count", "l.txt", "--no-cache", "--backend", "cpu"]));
-        let found = said.matches("a comment announces 4 edges, and there are 3: is the file whole?").count();
-        assert_eq!(found, usize::from(warns), "{comment}: {said}");
+        for names in [&[][..], &["--names"]] {
+            let count = [&["count", "l.txt", "--no-cache", "--backend", "cpu"], names].concat();
+            let said = stderr(&place.run(&count));
+            let found = said.matches("a comment announces 4 edges, and there are 3: is the file whole?").count();
+            assert_eq!(found, usize::from(warns), "{comment}: {said}");
+        }
     }
 }
