@@ -249,7 +249,7 @@ impl InputFile {
         }
         once.call_once(|| {
             let (path, arcs) = (self.path.display(), tail / record);
-            tracing::warn!("{path}: the last {arcs} arcs, or more, are loops of vertex 0: is the file whole?");
+            tracing::warn!("{path}: the last {arcs} arcs, or more, are zeros: is the file whole?");
         });
         Ok(())
     }

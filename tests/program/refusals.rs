@@ -231,8 +231,12 @@ fn methods_of_whole_graphs_are_refused_where_there_may_be_partitions() {
 
 /// A copy to space that was reserved first, and ended early; an array of NumPy has the same bytes behind its header.
 #[test]
-fn loops_of_vertex_0_at_the_end_of_a_file_of_pairs_are_warned_of() {
+fn zeros_at_the_end_of_a_file_are_warned_of() {
     let place = Place::new();
+    let warned = |file: &str| {
+        let said = stderr(&place.run(&["count", file, "--no-cache", "--backend", "cpu"]));
+        said.contains("or more, are zeros: is the file whole?")
+    };
     for (zeros, others, warns) in [(4096, 3, true), (4095, 3, false), (5010, 75_000, true), (4096, 75_000, false)] {
         let arcs: Vec<(u64, u64)> =
             (1..=others).map(|i| (i, i % others + 1)).chain(std::iter::repeat_n((0, 0), zeros)).collect();
@@ -241,10 +245,18 @@ fn loops_of_vertex_0_at_the_end_of_a_file_of_pairs_are_warned_of() {
         place.write("l.bin", pairs32(&arcs));
         place.write("l.npy", [header, pairs32(&arcs)].concat());
         for file in ["l.bin", "l.npy"] {
-            let said = stderr(&place.run(&["count", file, "--no-cache", "--backend", "cpu"]));
-            let found = said.matches("are loops of vertex 0: is the file whole?").count();
-            assert_eq!(found, usize::from(warns), "{file}, {zeros} after {others}: {said}");
+            assert_eq!(warned(file), warns, "{file}, {zeros} after {others}");
         }
+    }
+    // Neighbours of one vertex, and of each leaf of a star.
+    let star: Vec<i64> = std::iter::once(0).chain(5000..=10_000).collect();
+    for (ends, first, warns) in [(vec![0, 1, 4097], 1, true), (star, 5000, false)] {
+        let arcs = ends[ends.len() - 1];
+        let numbers = [&[arcs, ends.len() as i64 - 1], &ends[..]].concat();
+        let neighbours = (1..=first).chain(std::iter::repeat_n(0, arcs as usize - first as usize));
+        let bytes = numbers.into_iter().flat_map(i64::to_le_bytes).chain(neighbours.flat_map(i32::to_le_bytes));
+        place.write("l.sg", std::iter::once(0).chain(bytes).collect::<Vec<u8>>());
+        assert_eq!(warned("l.sg"), warns, "{first} leaves");
     }
 }
 
