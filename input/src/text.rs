@@ -29,8 +29,6 @@ pub(super) struct EdgeListText {
     noted: Once,
     /// Whether it was logged that lines may be missing.
     cut_noted: Once,
-    /// Whether it was logged that lines may be no edges.
-    values_noted: Once,
 }
 
 struct List {
@@ -65,7 +63,7 @@ impl EdgeListText {
         {
             return Err(other.is_unlike(numbered));
         }
-        Ok(Self { lists, sizes, named, noted: Once::new(), cut_noted: Once::new(), values_noted: Once::new() })
+        Ok(Self { lists, sizes, named, noted: Once::new(), cut_noted: Once::new() })
     }
 
     fn start(&self, list: &List, control: &Control) -> Result<Start> {
@@ -131,42 +129,6 @@ impl EdgeListText {
             pairs::parse(lines, start.columns, check_ids, list.first.advice(), &mut batch)?;
             Ok(batch.finish()?)
         })
-    }
-
-    /// Warns if the first lines look like entries of a whole matrix, of which most are 0, or like times before the ends of edges.
-    fn note_values(&self, list: &List, start: Start, arcs: u64) -> Result<()> {
-        /// In seconds, a day of 2001; ids are smaller.
-        const LEAST_TIME: u64 = 1_000_000_000;
-        if start.columns.count < 3 {
-            return Ok(());
-        }
-        let (mut lines, mut zeros, mut times, mut latest) = (0, 0, 0, LEAST_TIME);
-        self.all_after(list, start.lines, list.sample_end(), |line| {
-            if !pairs::is_blank_or_comment(line) {
-                let mut words = columns(line.trim_ascii()).skip(start.columns.index.is_some().into());
-                let [first, second, third]: [&[u8]; 3] = std::array::from_fn(|_| words.next().unwrap_or_default());
-                let is_id = |word: &[u8]| whole(word).is_some_and(|id| id < LEAST_TIME / 10);
-                let time = whole(first).filter(|&time| time >= latest && is_id(second) && is_id(third));
-                latest = time.unwrap_or(latest);
-                lines += 1;
-                times += u64::from(time.is_some());
-                zeros += u64::from(matches!(third, b"0" | b"0.0"));
-            }
-            true
-        })?;
-        // Of n vertices there are n * n entries, n * (n - 1) without the diagonal, or half as many on one side of it.
-        let is_product =
-            |entries: u64| entries.isqrt().pow(2) == entries || entries.isqrt() * (entries.isqrt() + 1) == entries;
-        let is_matrix = arcs >= LONG && 2 * zeros > lines && (is_product(arcs) || is_product(2 * arcs));
-        let found = if is_matrix {
-            "the third column is 0 in most lines, which are edges all the same: if these are entries of a matrix, delete those that are 0"
-        } else if times == lines && lines >= LONG {
-            "the first column looks like times, and the ends of edges are taken from the first two: write the ends first"
-        } else {
-            return Ok(());
-        };
-        self.values_noted.call_once(|| tracing::warn!("{}: {found}", list.file.path.display()));
-        Ok(())
     }
 
     /// Whether all lines of a list hold zeros and ones only.
@@ -362,7 +324,6 @@ impl Reader for EdgeListText {
         let arcs: u64 = found.iter().sum();
         let announced = self.lists.iter().map(|list| (list.first.announced, &list.file));
         preamble::note_cut(announced, arcs, &self.cut_noted);
-        lists.first().map_or(Ok(()), |&(list, start)| self.note_values(list, start, arcs))?;
         for (&(list, start), &arcs) in lists.iter().zip(&found) {
             let rows = start.columns.count;
             if !self.named && rows > 2 && arcs == u64::from(rows) && self.has_only_bits(list, start)? {

@@ -260,34 +260,6 @@ fn zeros_at_the_end_of_a_file_are_warned_of() {
     }
 }
 
-#[test]
-fn entries_of_a_matrix_and_times_before_the_ends_of_edges_are_warned_of() {
-    let place = Place::new();
-    let entries = |is_in: fn(u64, u64) -> bool, value: fn(u64) -> u64| -> String {
-        let all = (1..=12u64).flat_map(|u| (1..=12u64).map(move |v| (u, v)));
-        all.filter(|&(u, v)| is_in(u, v)).map(|(u, v)| format!("{u} {v} {}\n", value(u * v))).collect()
-    };
-    let times = |step: u64| -> String {
-        (0..70).map(|i| format!("{} {i} {}\n", 1_600_000_000 + i * step % 70, i + 1)).collect()
-    };
-    let (matrix, time) = ("the third column is 0 in most lines", "the first column looks like times");
-    for (text, warning) in [
-        (entries(|_, _| true, |i| i % 7 / 6), Some(matrix)),
-        (entries(|u, v| u > v, |i| i % 7 / 6), Some(matrix)),
-        (entries(|u, v| u != v, |_| 0), Some(matrix)),
-        (entries(|_, _| true, |_| 1), None),
-        (entries(|u, v| u + v < 24, |_| 0), None),
-        (times(1), Some(time)),
-        (times(3), None),
-    ] {
-        place.write("l.txt", &text);
-        let said = stderr(&place.run(&["count", "l.txt", "--no-cache", "--backend", "cpu"]));
-        for other in [matrix, time] {
-            assert_eq!(said.matches(other).count(), usize::from(warning == Some(other)), "{text}: {said}");
-        }
-    }
-}
-
 /// A download of plain text that ended early.
 #[test]
 fn fewer_lines_than_a_comment_announces_are_warned_of() {
