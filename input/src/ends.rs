@@ -1,10 +1,5 @@
 //! The usual names of columns that hold the ends of arcs.
 
-use std::path::Path;
-
-use trimill_system::text::printable;
-use trimill_system::{Error, Result};
-
 const TAILS: [&str; 21] = [
     "source", "src", "from", "tail", "u", "node1", "id1", "sourceid", "srcid", "fromid", "fromnodeid",
     "grapharsrcindex", "startid", "sourcenode", "fromnode", "vertex1", "user1", "nodeid1", "citing", "follower",
@@ -21,21 +16,6 @@ pub(super) fn places(names: &[String]) -> Option<(usize, usize)> {
     let place = |known: &[&str]| names.iter().position(|name| known.contains(&plain(name).as_str()));
     let (tail, head) = (place(&TAILS)?, place(&HEADS)?);
     Some((tail.min(head), tail.max(head)))
-}
-
-/// Refuses a file with a column of one end in a folder that stands for the other one (`src=7`). `names` are in lower case; the error names no file.
-pub(super) fn check_path(path: &Path, names: &[String]) -> Result<()> {
-    let is_other = |key: &&str| names.iter().any(|name| places(&[key.to_lowercase(), name.clone()]).is_some());
-    let mut keys = path.iter().filter_map(|name| Some(name.to_str()?.split_once('=')?.0));
-    match keys.find(is_other) {
-        Some(key) if places(names).is_none() => {
-            let found = format!("the columns '{}', and '{key}' in the path", names.join("' and '"));
-            Err(Error::data("", printable(&found))
-                .expected("both ends of edges in the file")
-                .advice("write both into the files"))
-        }
-        _ => Ok(()),
-    }
 }
 
 fn plain(name: &str) -> String {

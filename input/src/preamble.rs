@@ -81,7 +81,7 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
     let in_comment = if choice.is_none() && names.is_none() { first.names_in_comment() } else { None };
     let names_ends = names.as_ref().or(in_comment.as_ref()).is_some_and(|names| ends::places(names) == Some((0, 1)));
     let index = match (&names, &in_comment) {
-        (Some(names), _) => ends::check_path(&file.path, names).and_then(|()| index_column(names, separator)),
+        (Some(names), _) => index_column(names, separator),
         (None, Some(names)) => first.comment_names_index(names),
         (None, None) => Ok(false),
     };

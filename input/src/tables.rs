@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use super::batch::ArcBatch;
 use super::column_names::ColumnNames;
-use super::ends::{begin_with_a_key, check_path, is_index, places};
+use super::ends::{begin_with_a_key, is_index, places};
 use super::parallel::chunks;
 use trimill_system::control::NOTE;
 use trimill_system::text::{self, printable};
@@ -67,19 +67,10 @@ pub(super) fn ends<T>(
     Ok(ends)
 }
 
-/// Refuses tables whose arc ends are in columns named differently than in the first table, unless both names are usual for ends; and, unless the user
-/// `named` the columns, those that have one end only.
-pub(super) fn check_alike<'a>(tables: impl Iterator<Item = (&'a Path, [String; 2])>, named: bool) -> Result<()> {
-    let lower = |names: &[String; 2]| names.each_ref().map(|name| name.to_lowercase());
-    let checked = tables.map(|(path, names)| match check_path(path, &lower(&names)) {
-        Err(error) if !named => {
-            Err(error.at(path).also("if the file has them, name their columns: --columns TAIL,HEAD"))
-        }
-        _ => Ok((path, names)),
-    });
-    let mut tables = checked.collect::<Result<Vec<_>>>()?.into_iter();
+/// Refuses tables whose arc ends are in columns named differently than in the first table, unless both names are usual for ends.
+pub(super) fn check_alike<'a>(mut tables: impl Iterator<Item = (&'a Path, [String; 2])>) -> Result<()> {
     let Some((first, names)) = tables.next() else { return Ok(()) };
-    let are_usual = |names: &[String; 2]| places(&lower(names)).is_some();
+    let are_usual = |names: &[String; 2]| places(&names.each_ref().map(|name| name.to_lowercase())).is_some();
     let shown = |names: &[String; 2]| printable(&names.join("' and '")).into_owned();
     match tables.find(|(_, other)| *other != names && !(are_usual(&names) && are_usual(other))) {
         Some((path, other)) => Err(Error::data(path, format!("the ends of edges in the columns '{}'", shown(&other)))

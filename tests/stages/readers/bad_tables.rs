@@ -226,12 +226,6 @@ fn tables_of_anything_else_than_edges_are_refused() {
     // Folders that stand for a column have no ids.
     let said = ["src=0/p.parquet: a table with the columns 'dst' INT64", "'src=0' in its path is no column of ids"];
     folder.refuses("src=0/p.parquet", good("required int64 dst;"), &said);
-    let weighted = good("required int64 Dst; required int64 w;");
-    folder.refuses("src=0/w.parquet", &weighted, &["the columns 'dst' and 'w', and 'src' in the path", "--columns"]);
-    assert_eq!(with_columns(&folder.path("src=0/w.parquet"), "Dst,w").unwrap(), pairs);
-    assert_eq!(read(&folder.write("v=1/w.parquet", weighted)).unwrap(), pairs);
-    folder.refuses("src=0/w.csv", "dst,w\n1,2\n", &["w.csv:1: the columns 'dst' and 'w', and 'src' in the path"]);
-    assert_eq!(read(&folder.write("src=0/both.csv", "src,dst\n0,1\n")).unwrap(), [(0, 1)]);
     let three = folder.write("three.parquet", good("required double w; required int64 src; required int64 dst;"));
     assert_eq!(with_columns(&three, "src,dst").unwrap(), pairs);
     for (names, part) in [
