@@ -15,7 +15,7 @@ use super::graphalytics::GraphalyticsFiles;
 use super::graphar::NamedFiles;
 use super::graphar::places::{LocalGraphar, sorted_entries};
 use super::part_list;
-use super::part_names::{is_note, keeps_versions};
+use super::part_names::{check_parts, is_note, keeps_versions};
 use super::stat::Watched;
 use super::storage::NamedInput;
 use trimill_system::url::{is_url, public};
@@ -207,6 +207,7 @@ fn files_in(dir: &Path) -> Result<Vec<PathBuf>> {
     if files.is_empty() {
         return Err(Error::data(dir, "has no file that could be a graph").expected(EXPECTED));
     }
+    check_parts(&files)?;
     Ok(files)
 }
 

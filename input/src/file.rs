@@ -3,8 +3,9 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use rustix::fs::{Mode, OFlags};
 
@@ -230,6 +231,27 @@ impl InputFile {
 
     pub(super) fn window(&self, start: u64, end: u64) -> Result<FilePart> {
         self.file.part(&self.path, start..end.min(self.bytes))
+    }
+
+    /// Warns, `once`, if 4,096 arcs of `record` bytes or more, and 1/16 of the file, are zeros at its end: space that was never written.
+    pub(super) fn note_zeros(&self, record: u64, once: &Once) -> Result<()> {
+        let is_zero = |range: Range<u64>| -> Result<bool> {
+            Ok(self.window(range.start, range.end)?.iter().all(|&byte| byte == 0))
+        };
+        let tail = (self.bytes / 16).max(record << 12);
+        if tail > self.bytes || !is_zero(self.bytes - 64..self.bytes)? {
+            return Ok(());
+        }
+        for part in chunks(self.bytes - tail..self.bytes, 8 << 20) {
+            if !is_zero(part)? {
+                return Ok(());
+            }
+        }
+        once.call_once(|| {
+            let (path, arcs) = (self.path.display(), tail / record);
+            tracing::warn!("{path}: the last {arcs} arcs, or more, are zeros: is the file whole?");
+        });
+        Ok(())
     }
 
     /// The 1-based line of byte `at` of a plain file. Reads all before it: for errors only.

@@ -8,6 +8,7 @@
 //! `offsets[n]` is checked against the header and the file's size, and the rest as in all [compressed rows](super::compressed_rows).
 
 use std::path::PathBuf;
+use std::sync::Once;
 
 use super::arcs::SourceFacts;
 use super::compressed_rows::CompressedRows;
@@ -100,6 +101,10 @@ impl GapbsSg {
         }
         if declared != arcs && declared.checked_mul(2) != Some(arcs) {
             return Err(wrong(format!("{arcs} stored arcs")).expected(format!("{declared}, as the header says")));
+        }
+        // Each of as many rows could be a leaf of vertex 0.
+        if !directed && (vertices < 4096 || offsets.get(vertices - 4095)?.saturating_add(4096) <= arcs) {
+            file.note_zeros(PLAIN, &Once::new())?;
         }
         let neighbours = NpyArray::within(file, OFFSETS + 8 * (vertices + 1), arcs, NpyIntegers::I32);
         Ok(Self { rows: CompressedRows::new(offsets, neighbours, false, tuning.window, DAMAGED)?, directed })

@@ -220,6 +220,8 @@ pub(super) fn foreign(head: &[u8]) -> Option<(&'static str, Option<&'static str>
         _ if first.starts_with("*vertices") || first.starts_with("*network") => {
             ("Pajek", Some("nx.read_pajek('FILE')"))
         }
+        // NetworkX needs the vertices.
+        _ if first.starts_with("*edges") || first.starts_with("*arcs") => ("Pajek", None),
         _ if word == "graph" && then == Some('[') => ("GML", Some("nx.read_gml('FILE', label='id')")),
         _ if matches!(word, "graph" | "digraph" | "strict") && text.contains('{') => {
             ("DOT", Some("nx.nx_pydot.read_dot('FILE')"))
@@ -274,6 +276,8 @@ mod tests {
             ("Creator \"x\"\ngraph [\n", Some("GML")),
             ("graph\n[\n", Some("GML")),
             ("// roads\nstrict digraph{0 -> 1}", Some("DOT")),
+            ("*Edges\n1 2\n", Some("Pajek")),
+            ("% a net\n*arcslist\n1 2 3\n", Some("Pajek")),
             ("0 1\n", None),
             ("# graph [\n0 1\n", None),
             ("graph edges\n0 1\n", None),

@@ -4,6 +4,8 @@
 
 pub(super) mod columns;
 
+use std::sync::Once;
+
 use self::columns::{LONGEST_NAME, NameColumns, Separator, names_of};
 use super::arcs::SourceFacts;
 use super::batch::DeliveryFailure;
@@ -17,7 +19,7 @@ use super::hints::{
 use super::lines::ReadSizes;
 use super::number::shown;
 use super::pairs::is_blank_or_comment;
-use super::preamble::{FirstContent, SAMPLE, content, index_column};
+use super::preamble::{FirstContent, SAMPLE, content, index_column, note_cut};
 use super::text_blocks::{TextLines, parse_all};
 use super::{ArcSink, Reader, ends};
 use trimill_system::control::{Control, Task};
@@ -89,6 +91,8 @@ pub trait NameSink: Sync {
 pub(super) struct NamedEdges {
     lists: Vec<NamedList>,
     sizes: ReadSizes,
+    /// Whether it was logged that lines may be missing.
+    cut_noted: Once,
 }
 
 struct NamedList {
@@ -101,6 +105,8 @@ struct NamedList {
     header: Option<Vec<u8>>,
     /// The first two columns of any header, in lower case.
     ends: Option<[String; 2]>,
+    /// How many edges a comment before them announces.
+    announced: Option<u64>,
 }
 
 impl NamedEdges {
@@ -111,7 +117,7 @@ impl NamedEdges {
         if lists.iter().any(|list| list.header.is_some()) {
             ends::check_alike(lists.iter().filter_map(|list| Some((&*list.file.path, list.ends.clone()?))))?;
         }
-        Ok(Self { lists, sizes })
+        Ok(Self { lists, sizes, cut_noted: Once::new() })
     }
 }
 
@@ -120,6 +126,7 @@ impl NamedList {
         let mut head = Head::new(&file, sizes)?;
         let no_arcs = || Error::data(&file.path, "holds no arcs").expected("lines of two names");
         let Some(mut first) = content(&mut head)? else { return Err(no_arcs()) };
+        let announced = first.announced;
         if header != Some(Header::No) {
             refuse_dimacs(&file, sizes)?;
         }
@@ -155,7 +162,8 @@ impl NamedList {
         // A wrong line is found again, and reported, when it is read.
         let columns = columns.unwrap_or(2).max(2);
         drop(head);
-        Ok(Self { skip: start, before: number - 1, separator, columns, header: usual_header, ends, file })
+        let header = usual_header;
+        Ok(Self { skip: start, before: number - 1, separator, columns, header, ends, announced, file })
     }
 
     fn parse(&self, lines: &[u8], sink: &dyn NameSink, control: &Control) -> Result<u64, DeliveryFailure> {
@@ -262,6 +270,8 @@ impl Reader for NamedEdges {
         };
         let lines: Vec<TextLines<'_>> = self.lists.iter().map(lines).collect();
         let arcs = parse_all(&lines, control, &|list, lines| self.lists[list].parse(lines, sink, control))?;
-        Ok(arcs.iter().sum())
+        let arcs: u64 = arcs.iter().sum();
+        note_cut(self.lists.iter().map(|list| (list.announced, &list.file)), arcs, &self.cut_noted);
+        Ok(arcs)
     }
 }

@@ -6,6 +6,7 @@ pub(super) mod array;
 pub(super) mod header;
 
 use std::ops::Range;
+use std::sync::Once;
 
 use super::arcs::SourceFacts;
 use super::batch::ArcBatch;
@@ -23,6 +24,8 @@ pub(super) struct Npy {
     /// How many vertices are declared, if any: ids are below.
     vertices: Option<u64>,
     window: u64,
+    /// Whether it was logged that arcs may be missing.
+    cut_noted: Once,
 }
 
 struct NpyPairs {
@@ -35,13 +38,13 @@ struct NpyPairs {
 impl Npy {
     pub(super) fn open(files: Vec<InputFile>, sizes: ReadSizes) -> Result<Self> {
         let files = files.into_iter().map(NpyPairs::open).collect::<Result<_>>()?;
-        Ok(Self { files, vertices: None, window: sizes.window })
+        Ok(Self { files, vertices: None, window: sizes.window, cut_noted: Once::new() })
     }
 
     /// The arrays must have the same length.
     pub(super) fn of_columns(tails: NpyArray, heads: NpyArray, vertices: u64, sizes: ReadSizes) -> Self {
         let pairs = NpyPairs { arcs: tails.length, tails, heads: Some(heads) };
-        Self { files: vec![pairs], vertices: Some(vertices), window: sizes.window }
+        Self { files: vec![pairs], vertices: Some(vertices), window: sizes.window, cut_noted: Once::new() }
     }
 }
 
@@ -122,6 +125,9 @@ impl Reader for Npy {
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
+        for edges in self.files.iter().filter(|edges| edges.heads.is_none()) {
+            edges.tails.file.note_zeros(edges.width(), &self.cut_noted)?;
+        }
         let chunks = self.files.iter().flat_map(|edges| {
             chunks(0..edges.arcs, (self.window / edges.width()).max(1)).map(move |arcs| (edges, arcs))
         });

@@ -2,6 +2,8 @@
 //! two or three numbers that the rest of the file must confirm ([`super::header`]). That is rarely needed: most lists soon have ids above the first
 //! line's first number, which is then not the number of vertices. Reads at most 64 KiB after the first line that is no comment.
 
+use std::sync::Once;
+
 use super::columns::{Columns, mixes_separators};
 use super::file::InputFile;
 use super::head::Head;
@@ -189,7 +191,7 @@ fn not_ends(error: Error, separator: Separator, are_ends: Header) -> Error {
 
 pub(super) struct FirstContent {
     comment: Vec<u8>,
-    announced: Option<u64>,
+    pub(super) announced: Option<u64>,
     pub(super) text: Vec<u8>,
     pub(super) start: u64,
     pub(super) number: u64,
@@ -229,6 +231,17 @@ fn announced_edges(comment: &[u8]) -> Option<u64> {
         [edges, rows, columns] if sign == b"%" && rows == columns => Some(edges),
         [rows, columns, edges] if sign == b"%" && rows == columns => Some(edges),
         _ => None,
+    }
+}
+
+/// Warns, `once`, if a list announces more edges than all lists have lines. It is usual to announce fewer: some files list each edge twice.
+pub(super) fn note_cut<'l>(lists: impl Iterator<Item = (Option<u64>, &'l InputFile)>, lines: u64, once: &Once) {
+    let announced = lists.filter_map(|(edges, file)| Some((edges?, &file.path)));
+    if let Some((edges, path)) = announced.max().filter(|&(edges, _)| edges > lines) {
+        once.call_once(|| {
+            let path = path.display();
+            tracing::warn!("{path}: a comment announces {edges} edges, and there are {lines}: is the file whole?");
+        });
     }
 }
 

@@ -135,17 +135,6 @@ impl EdgeListText {
         })
     }
 
-    /// Warns if a list announces more edges than all lists have lines. It is usual to announce fewer: some files list each edge in both directions.
-    fn note_cut(&self, lines: u64) {
-        let announced = self.lists.iter().filter_map(|list| Some((list.first.announced?, &list.file.path)));
-        if let Some((edges, path)) = announced.max().filter(|&(edges, _)| edges > lines) {
-            self.cut_noted.call_once(|| {
-                let path = path.display();
-                tracing::warn!("{path}: a comment announces {edges} edges, and there are {lines}: is the file whole?");
-            });
-        }
-    }
-
     /// Whether all lines of a list hold zeros and ones only, or integers in more than three columns.
     fn has_only_entries(
         &self,
@@ -220,7 +209,11 @@ impl EdgeListText {
 
 impl FirstLine {
     fn advice(&self) -> &'static str {
-        if self.metis.is_some() {
+        let is_possible = self.metis.as_ref().is_some_and(|metis| {
+            let n = u128::from(metis.vertices);
+            u128::from(metis.edges) <= n * (n - 1) / 2
+        });
+        if is_possible {
             "if it is a METIS file, name it with --format metis"
         } else {
             "each line of an edge list holds one arc; other formats are named with --format"
@@ -338,14 +331,15 @@ impl Reader for EdgeListText {
             self.noted.call_once(|| tracing::info!(target: NOTE, "{note}"));
         }
         let found = self.scan_lists(&lists, sink, control, task)?;
-        self.note_cut(found.iter().sum());
+        let arcs: u64 = found.iter().sum();
+        let announced = self.lists.iter().map(|list| (list.first.announced, &list.file));
+        preamble::note_cut(announced, arcs, &self.cut_noted);
         for (&(list, start), &arcs) in lists.iter().zip(&found) {
             let rows = start.columns.count;
             if !self.named && rows > 2 && arcs == u64::from(rows) && self.has_only_entries(list, start)? {
                 return Err(list.is_dense(start));
             }
         }
-        let arcs = found.iter().sum();
         match self.lists.iter().zip(found).find(|(_, found)| *found == 0) {
             Some((list, _)) if self.lists.len() > 1 => Err(list
                 .is_without_arcs()

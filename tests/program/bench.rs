@@ -96,6 +96,7 @@ fn one_bad_graph_does_not_stop_the_others() {
     assert_eq!(output.status.code(), Some(1));
     let graphs = report(&output).graphs;
     assert!(graphs[0].problem.as_ref().unwrap().message.contains("bad.txt:2"), "{:?}", graphs[0].problem);
+    assert_eq!(stderr(&output).matches("bad.txt").count(), 1, "{}", stderr(&output));
     assert_eq!(graphs[1].methods[0].correct, Some(true));
 }
 

@@ -5,6 +5,7 @@ mod stopped;
 use std::fs;
 
 use crate::common::job::{listing, typed as data};
+use crate::common::pairs32;
 use crate::common::place::{Place, SmallDisk, number_after, stderr};
 
 /// The program ends with `code`, says all of `parts`, and leaves nothing behind.
@@ -249,6 +250,37 @@ fn methods_of_whole_graphs_are_refused_where_there_may_be_partitions() {
     refuses(&place, 2, &again, &["2 parts for method forward", "whole graphs only"]);
 }
 
+/// A copy to space that was reserved first, and ended early; an array of NumPy has the same bytes behind its header.
+#[test]
+fn zeros_at_the_end_of_a_file_are_warned_of() {
+    let place = Place::new();
+    let warned = |file: &str| {
+        let said = stderr(&place.run(&["count", file, "--no-cache", "--backend", "cpu"]));
+        said.contains("or more, are zeros: is the file whole?")
+    };
+    for (zeros, others, warns) in [(4096, 3, true), (4095, 3, false), (5010, 75_000, true), (4096, 75_000, false)] {
+        let arcs: Vec<(u64, u64)> =
+            (1..=others).map(|i| (i, i % others + 1)).chain(std::iter::repeat_n((0, 0), zeros)).collect();
+        let shape = format!("{{'descr': '<u4', 'fortran_order': False, 'shape': ({}, 2), }}", arcs.len());
+        let header = [b"\x93NUMPY\x01\x00\x76\x00", format!("{shape:<117}\n").as_bytes()].concat();
+        place.write("l.bin", pairs32(&arcs));
+        place.write("l.npy", [header, pairs32(&arcs)].concat());
+        for file in ["l.bin", "l.npy"] {
+            assert_eq!(warned(file), warns, "{file}, {zeros} after {others}");
+        }
+    }
+    // Neighbours of one vertex, and of each leaf of a star.
+    let star: Vec<i64> = std::iter::once(0).chain(5000..=10_000).collect();
+    for (ends, first, warns) in [(vec![0, 1, 4097], 1, true), (star, 5000, false)] {
+        let arcs = ends[ends.len() - 1];
+        let numbers = [&[arcs, ends.len() as i64 - 1], &ends[..]].concat();
+        let neighbours = (1..=first).chain(std::iter::repeat_n(0, arcs as usize - first as usize));
+        let bytes = numbers.into_iter().flat_map(i64::to_le_bytes).chain(neighbours.flat_map(i32::to_le_bytes));
+        place.write("l.sg", std::iter::once(0).chain(bytes).collect::<Vec<u8>>());
+        assert_eq!(warned("l.sg"), warns, "{first} leaves");
+    }
+}
+
 /// A download of plain text that ended early.
 #[test]
 fn fewer_lines_than_a_comment_announces_are_warned_of() {
@@ -263,8 +295,11 @@ fn fewer_lines_than_a_comment_announces_are_warned_of() {
         ("# 4 3 3", false),
     ] {
         place.write("l.txt", format!("{comment}\n0 1\n1 2\n2 0\n"));
-        let said = stderr(&place.run(&["count", "l.txt", "--no-cache", "--backend", "cpu"]));
-        let found = said.matches("a comment announces 4 edges, and there are 3: is the file whole?").count();
-        assert_eq!(found, usize::from(warns), "{comment}: {said}");
+        for names in [&[][..], &["--names"]] {
+            let count = [&["count", "l.txt", "--no-cache", "--backend", "cpu"], names].concat();
+            let said = stderr(&place.run(&count));
+            let found = said.matches("a comment announces 4 edges, and there are 3: is the file whole?").count();
+            assert_eq!(found, usize::from(warns), "{comment}: {said}");
+        }
     }
 }

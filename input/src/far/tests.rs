@@ -34,13 +34,13 @@ fn pairs_lie_past_2_to_the_35_bytes() {
     let at = 1 << 35;
     let pairs = [1u32, 2, u32::MAX, 3].map(u32::to_le_bytes);
     let file = sparse(&dir.path().join("a"), &[(at, pairs.as_flattened())]);
-    let binary = Binary::open(vec![file], Format::BinU32, ReadSizes::USUAL).unwrap();
+    let binary = Binary::open(vec![file], Format::BinU32, true, ReadSizes::USUAL).unwrap();
     let arcs = delivered(|batch| binary.scan_range(&binary.files[0], &(at - 8..at + 16), batch)).unwrap();
     assert_eq!(arcs, [(0, 0), (1, 2), (u64::from(u32::MAX), 3)]);
 
     let pairs = [1, 2, 3, u64::MAX].map(u64::to_le_bytes);
     let file = sparse(&dir.path().join("b"), &[(2 * at, pairs.as_flattened())]);
-    let binary = Binary::open(vec![file], Format::BinU64, ReadSizes::USUAL).unwrap();
+    let binary = Binary::open(vec![file], Format::BinU64, true, ReadSizes::USUAL).unwrap();
     let error = delivered(|batch| binary.scan_range(&binary.files[0], &(2 * at..2 * at + 32), batch)).unwrap_err();
     assert!(error.to_string().contains("18446744073709551615 in arc 4294967297"), "{error}");
 }

@@ -38,7 +38,9 @@ pub(super) fn open_reader(
     let reader: Box<dyn Reader> = match format {
         Format::Text if reading.names => Box::new(NamedEdges::open(files, reading.header, sizes)?),
         Format::Text => Box::new(EdgeListText::open(files, reading.header, reading.format.is_some(), sizes)?),
-        Format::BinU32 | Format::BinU64 | Format::Graph500 => Box::new(Binary::open(files, format, sizes)?),
+        Format::BinU32 | Format::BinU64 | Format::Graph500 => {
+            Box::new(Binary::open(files, format, reading.format.is_some(), sizes)?)
+        }
         Format::Npy => Box::new(Npy::open(files, sizes)?),
         #[cfg(feature = "parquet")]
         Format::Parquet => Box::new(crate::parquet::Parquet::open(files, reading)?),

@@ -78,6 +78,41 @@ fn pairs_of_64_bits_are_told_from_pairs_of_32() {
     assert_eq!(read(&path).unwrap(), [(0, 2), (1, 3)]);
 }
 
+/// Of a ring of 65 vertices, in which the neighbours of `i` are `i - 1` and `i + 1`.
+#[test]
+fn what_is_no_list_of_pairs_is_refused_unless_its_format_is_named() {
+    let folder = Folder::new();
+    let ring: Vec<(u64, u64)> = (0..65).map(|i| (i, (i + 1) % 65)).collect();
+    let as_floats = |wide: bool| -> Vec<u8> {
+        let ids = ring.iter().flat_map(|&(u, v)| [u as f32, v as f32]);
+        ids.flat_map(|id| if wide { f64::from(id).to_le_bytes().to_vec() } else { id.to_le_bytes().to_vec() }).collect()
+    };
+    let ends: Vec<u64> = (0..=65).map(|row| 2 * row).collect();
+    let neighbours: Vec<u64> = (0..65).flat_map(|i| [(i + 64) % 65, (i + 1) % 65]).collect();
+    let wide = |numbers: &[u64]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
+    let narrow =
+        |numbers: &[u64]| numbers.iter().flat_map(|&number| (number as u32).to_le_bytes()).collect::<Vec<u8>>();
+    let headed = [&[(65, 65)][..], &ring].concat();
+    for (name, bytes, format, found) in [
+        ("f.bin", as_floats(false), Format::BinU32, "floating-point"),
+        ("d.bin", as_floats(true), Format::BinU32, "floating-point"),
+        ("d.bin64", as_floats(true), Format::BinU64, "floating-point"),
+        ("c.bin", [narrow(&ends), narrow(&neighbours)].concat(), Format::BinU32, "CSR: the ends of 65 rows"),
+        ("m.bin", [wide(&ends), narrow(&neighbours)].concat(), Format::BinU32, "CSR: the ends of 65 rows"),
+        ("c.bin64", [wide(&ends), wide(&neighbours)].concat(), Format::BinU64, "CSR: the ends of 65 rows"),
+        ("h.bin", pairs32(&headed), Format::BinU32, "begins with 65 and 65, and 65 pairs follow"),
+        ("h.bin64", pairs64(&headed), Format::BinU64, "tail -c +17 FILE"),
+    ] {
+        folder.refuses(name, bytes, &[found, &format!("name it with --format {format}")]);
+        read_as(&folder.path(name), Some(format), None).unwrap();
+    }
+    // Paths, whose numbers ascend as places do, and a first edge with the number of the others at one end.
+    let edge = [&[(64, 65)][..], &ring].concat();
+    for pairs in (100..103).map(|edges| (0..edges).map(|i| (i, i + 1)).collect::<Vec<_>>()).chain([edge]) {
+        assert_eq!(read(&folder.write("g.bin", pairs32(&pairs))).unwrap().len(), pairs.len());
+    }
+}
+
 fn altered_crawl(folder: &Folder, name: &str, alter: impl FnOnce(&mut Vec<u8>, &mut String)) -> PathBuf {
     let mut graph = std::fs::read(data("cnr-symmetric.graph")).unwrap();
     let mut properties = std::fs::read_to_string(data("cnr-symmetric.properties")).unwrap();

@@ -69,7 +69,7 @@ fn outcome(report: &BenchReport, context: &mut CommandContext<'_>) -> CommandOut
     let mut worst = None;
     for (graph, title) in report.graphs.iter().zip(report.titles()) {
         if let Some(problem) = &graph.problem {
-            context.print_error_text(&format!("{title}: {}", problem.message));
+            context.print_error_text(&bench::named(graph, &title, &problem.message));
             worst = worst.max(Some(kind(&problem.kind)));
             continue;
         }

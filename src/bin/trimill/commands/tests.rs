@@ -84,7 +84,7 @@ fn settings_without_effect_are_refused_where_they_are_of_the_job_itself() {
         let run = run(&dir, &format!("run @/b.toml --check --set {set}"));
         match run.end {
             Err(error) => {
-                let text = error.to_string();
+                let text = run.err + &error.to_string();
                 assert!(text.contains("b.toml: ") && words.iter().all(|word| text.contains(word)), "{text}");
                 assert_eq!(error.kind(), Kind::Usage);
             }

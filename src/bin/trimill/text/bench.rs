@@ -66,7 +66,7 @@ fn hardware(report: &BenchReport) -> String {
 
 fn of_graph(graph: &GraphReport, title: &str) -> String {
     if let Some(problem) = &graph.problem {
-        return format!("{title}: {}\n", problem.message);
+        return format!("{}\n", named(graph, title, &problem.message));
     }
     let mut text = format!(
         "{title}: {}, {}, {} ({}), {}; {}\n",
@@ -85,6 +85,11 @@ fn of_graph(graph: &GraphReport, title: &str) -> String {
         }
     }
     text
+}
+
+/// A problem with a graph; most messages begin with its path.
+pub(crate) fn named(graph: &GraphReport, title: &str, message: &str) -> String {
+    if message.starts_with(&graph.graph) { message.into() } else { format!("{title}: {message}") }
 }
 
 fn prepared(graph: &GraphReport) -> String {
