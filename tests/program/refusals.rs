@@ -23,11 +23,11 @@ fn is_clean(place: &Place) {
 #[test]
 fn budgets_below_the_floor_name_the_smallest_that_works() {
     let place = Place::new();
-    let crawl = data("cnr-2000.graph");
+    let graph = data("wiki-Vote.txt");
     // The longest row fits in far smaller row blocks than those of 20 KiB.
     for blocks in [&[][..], &["--block-bytes", "20KiB"]] {
         let words = |command: &'static str, bytes| {
-            [&[command, &*crawl, "--backend", "cpu", "--device-memory", bytes][..], blocks].concat()
+            [&[command, &*graph, "--backend", "cpu", "--device-memory", bytes][..], blocks].concat()
         };
         let text = stderr(&place.refuses(&words("count", "1KiB"), 3, &[]));
         let smallest = number_after("raise --device-memory to ", &text);
@@ -37,21 +37,21 @@ fn budgets_below_the_floor_name_the_smallest_that_works() {
         place.answer(&words("plan", &smallest));
     }
     for (backend, said) in [("cpu", "on the CPU: a device budget"), ("cuda", "on a GPU: a device budget")] {
-        refuses(&place, 3, &["plan", &crawl, "--backend", backend, "--device-memory", "1KiB"], &[said]);
+        refuses(&place, 3, &["plan", &graph, "--backend", backend, "--device-memory", "1KiB"], &[said]);
     }
-    refuses(&place, 3, &["count", &crawl, "--block-bytes", "100"], &["row blocks of 100 bytes", "longest row"]);
+    refuses(&place, 3, &["count", &graph, "--block-bytes", "100"], &["row blocks of 100 bytes", "longest row"]);
     refuses(
         &place,
         2,
-        &["count", &crawl, "--parts", "4000000000"],
+        &["count", &graph, "--parts", "4000000000"],
         &["4000000000 is not a number of parts", "1048576"],
     );
-    let kept = ["count", &crawl, "--partitioner", "rank", "--keep-spill", "--spill-dir", "kept"];
+    let kept = ["count", &graph, "--partitioner", "rank", "--keep-spill", "--spill-dir", "kept"];
     refuses(&place, 2, &kept, &["the partitioner rank", "kept"]);
-    let partition = ["partition", &crawl, "--partitioner", "rank", "--spill-dir", "kept"];
+    let partition = ["partition", &graph, "--partitioner", "rank", "--spill-dir", "kept"];
     refuses(&place, 2, &partition, &["the partitioner rank", "spilled"]);
     assert!(!place.path("kept").exists());
-    refuses(&place, 3, &["count", &crawl, "--backend", "cuda"], &["--backend cpu"]);
+    refuses(&place, 3, &["count", &graph, "--backend", "cuda"], &["--backend cpu"]);
     is_clean(&place);
 }
 
