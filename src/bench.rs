@@ -35,6 +35,7 @@ use worker::Workers;
 /// Methods to be compared on graphs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BenchRequest {
+    /// The graphs.
     pub graphs: Vec<BenchGraph>,
     /// The methods as typed, `NAME` or `NAME@BACKEND`; empty: all that the machine can run.
     pub methods: Vec<String>,
@@ -50,6 +51,7 @@ pub struct BenchRequest {
     pub verify: bool,
 }
 
+/// A graph of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BenchGraph {
     /// The job that each method runs, but for its backend and method.

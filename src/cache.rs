@@ -29,6 +29,9 @@ pub const NO_CACHE: &str = "neither XDG_CACHE_HOME nor HOME names a folder";
 /// The source of a graph; a graph file stores it as text in `source`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
+    /// The version of the program that read the input: another one may read it differently.
+    #[serde(default)]
+    pub version: String,
     pub format: Format,
     /// Whether the first line of edge lists was a header, if the user said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,7 +61,7 @@ impl Origin {
     /// The cache key: it does not change when the input files do.
     fn key(&self) -> Result<String> {
         let found_by = self.with(self.identity.paths_only());
-        Self { doubled: self.doubled.map(|_| 0), ..found_by }.to_text()
+        Self { doubled: self.doubled.map(|_| 0), version: String::new(), ..found_by }.to_text()
     }
 
     /// A text that marks files made from this input: it stays the same while the files' contents do.
@@ -177,7 +180,8 @@ impl Cache {
             Err(error) => return Ok(Err(error)),
         };
         let Ok(mut recorded) = serde_json::from_str::<Origin>(&layout.source) else { return Ok(Ok(false)) };
-        if recorded.key()? != origin.key()? || recorded.doubled != origin.doubled {
+        let made_alike = recorded.doubled == origin.doubled && recorded.version == origin.version;
+        if recorded.key()? != origin.key()? || !made_alike {
             return Ok(Ok(false));
         }
         let seen = origin.identity.seen();

@@ -71,6 +71,7 @@ enum How {
 }
 
 impl Job {
+    /// The paths that the job reads and writes.
     pub fn paths(&self) -> Paths {
         let (announced, changed) = self.settings.run.dir.as_deref().map(run_dir::announced).unwrap_or_default();
         let kept = self.settings.spill.kept();

@@ -31,6 +31,7 @@ pub use verify::VerifyReport;
 /// The version of the JSON objects; fields are added without raising it.
 pub const SCHEMA_VERSION: u32 = 1;
 
+/// The version of the program.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Closed paths of three vertices as a share of all: `3 T / W`, and 0 where there are no wedges.

@@ -242,9 +242,12 @@ impl<'a> PeelProgress<'a> {
         if let Some(save) = self.save.filter(|_| due) {
             let start = Instant::now();
             edges.put_values(&peeling.values()?, self.state);
-            if let Err(error) = save(self.state) {
-                tracing::warn!("peeling goes on without further checkpoints: {error}");
-                self.save = None;
+            match save(self.state) {
+                Err(error) if error.kind() == Kind::Resource => {
+                    tracing::warn!("peeling goes on without further checkpoints: {error}");
+                    self.save = None;
+                }
+                saved => saved?,
             }
             self.saved = (Instant::now(), start.elapsed());
         }

@@ -33,7 +33,10 @@ pub(super) fn check_alike<'a>(mut tables: impl Iterator<Item = (&'a Path, [Strin
     let Some((first, names)) = tables.next() else { return Ok(()) };
     let are_usual = |names: &[String; 2]| places(&names.each_ref().map(|name| name.to_lowercase())).is_some();
     let shown = |names: &[String; 2]| printable(&names.join("' and '")).into_owned();
-    match tables.find(|(_, other)| *other != names && !(are_usual(&names) && are_usual(other))) {
+    let alike = |other: &[String; 2]| {
+        other.iter().zip(&names).all(|(a, b)| plain(&a.to_lowercase()) == plain(&b.to_lowercase()))
+    };
+    match tables.find(|(_, other)| !(alike(other) || are_usual(&names) && are_usual(other))) {
         Some((path, other)) => Err(Error::data(path, format!("the ends of edges in the columns '{}'", shown(&other)))
             .expected(format!("them in '{}', as in {}", shown(&names), public(first).display()))
             .advice("read files of one table only")),

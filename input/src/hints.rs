@@ -160,15 +160,13 @@ fn is_whole_fraction(column: &[u8]) -> bool {
 /// Advice about the first line of names between blanks, if something else seems to separate them: `ann ; bob`.
 pub(super) fn separated_otherwise(line: &[u8]) -> Option<&'static str> {
     let [first, second, third, ..] = first_words(line);
-    let separates = |byte: u8| {
-        let is_alone = second == [byte].as_slice() && !third.is_empty();
-        let is_beside = second.is_empty() || first.ends_with(&[byte]) || second.starts_with(&[byte]);
-        is_alone || is_beside && memchr::memchr_iter(byte, line).count() == 1
-    };
-    if separates(b';') {
+    if line.contains(&b';') {
         return Some("replace ';': tr ';' ',' < FILE > NEW; a name with it is written in quotes");
     }
-    separates(b'|').then_some("replace '|': tr '|' ',' < FILE > NEW; a name with it is written in quotes")
+    let is_alone = second == b"|" && !third.is_empty();
+    let is_beside = second.is_empty() || first.ends_with(b"|") || second.starts_with(b"|");
+    (is_alone || is_beside && memchr::memchr_iter(b'|', line).count() == 1)
+        .then_some("replace '|': tr '|' ',' < FILE > NEW; a name with it is written in quotes")
 }
 
 /// The first words of a line, empty where it has fewer.

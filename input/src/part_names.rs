@@ -40,9 +40,9 @@ pub(super) fn check_whole(files: &[PathBuf]) -> Result<()> {
             .advice("finish the download; if the file is whole, rename it, or name its --format"));
     }
     let is_copy = |file: &&PathBuf| {
-        has_suffix(file, &["bak", "orig", "tmp", "swp"]) || file.as_os_str().as_encoded_bytes().ends_with(b"~")
+        has_suffix(file, &["bak", "old", "orig", "tmp", "swp"]) || file.as_os_str().as_encoded_bytes().ends_with(b"~")
     };
-    match files.iter().find(is_copy).filter(|_| files.len() > 1) {
+    match files.iter().find(is_copy).filter(|_| !files.iter().all(|file| is_copy(&file))) {
         Some(file) => Err(Error::data(public(file), "by its name a backup or temporary copy, among other files")
             .expected("each edge in one file")
             .advice("remove it; if it belongs to the graph, rename it, or name its --format")),
@@ -77,7 +77,8 @@ pub(super) fn check_parts(files: &[PathBuf]) -> Result<()> {
         let is_missing = |number: &u64| !numbers.contains(number) && !file.with_file_name(name(*number)).exists();
         // Of whole files, either the first number or the last one is none.
         if let [first, second] = (0..=last).filter(is_missing).take(2).collect::<Vec<_>>()[..] {
-            let missing = name(if first == 0 { second } else { first });
+            let from_one = numbers.contains(&last);
+            let missing = name(if from_one && first == 0 { second } else { first });
             return Err(Error::data(file, format!("is one of {last} parts by its name, and there is no {missing}"))
                 .expected("all parts")
                 .advice("fetch those that are missing; to count only some, name the files: DIR/*"));

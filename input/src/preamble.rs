@@ -124,7 +124,11 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
             let third = second.as_ref().and_then(|second| columns(&second.text).nth(2)).and_then(whole);
             if unusual && !index && third.is_some() && ends::begin_with_a_key(names) {
                 let found = format!("the header '{text}', whose first column may number the lines");
-                return Err(not_ends(Error::data(&file.path, found).at_line(number), separator, Header::Yes));
+                let error = Error::data(&file.path, found).at_line(number);
+                return Err(error.expected("the ends of arcs in the first two columns").advice(format!(
+                    "write them first, as by {}2,3 FILE > NEW; if they are there, add --header yes",
+                    separator.cut()
+                )));
             }
             FirstLineKind::Names { unusual }
         }
@@ -151,7 +155,7 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
     Ok(FirstLine { line: number, text, names_ends, ends, arc, header, kind, metis, metis_rows, announced })
 }
 
-/// Refuses a long list if the first of three columns of integers only numbers its lines, as far as [`SAMPLE`] shows. As a tail, each vertex would
+/// Warns of a long list if the first of three columns of integers only numbers its lines, as far as [`SAMPLE`] shows. As a tail, each vertex would
 /// have one arc; a third column that is always the same, such as a weight of 1, does not hold ends of arcs. Not for lists after a line `n m`: if that
 /// is the header of a METIS file, its rows may begin so.
 fn check_tails(file: &InputFile, sizes: ReadSizes, arcs: &Start, first: &FirstContent) -> Result<()> {
@@ -175,18 +179,13 @@ fn check_tails(file: &InputFile, sizes: ReadSizes, arcs: &Start, first: &FirstCo
     if lines < LONG || least == most {
         return Ok(());
     }
-    let found = "a first column that grows by one from line to line, as if it numbered them";
-    let error = Error::data(&file.path, found).at_line(first.number);
-    Err(not_ends(error, Separator::of(&first.text), Header::No))
-}
-
-/// Adds what to do if the first column may number the lines; `are_ends`: the setting that says that it holds ends of arcs.
-fn not_ends(error: Error, separator: Separator, are_ends: Header) -> Error {
-    error.expected("the ends of arcs in the first two columns").advice(format!(
-        "write them first, as by {}2,3 FILE > NEW; if they are there, add --header {}",
-        separator.cut(),
-        are_ends.name()
-    ))
+    tracing::warn!(
+        "{}: the first column grows by one from line to line, as if it numbered them: edges are read from the first two columns; if they are in others, \
+         write these first, as by {}2,3 FILE > NEW",
+        file.path.display(),
+        Separator::of(&first.text).cut()
+    );
+    Ok(())
 }
 
 pub(super) struct FirstContent {

@@ -135,7 +135,7 @@ impl EdgeListText {
         })
     }
 
-    /// Whether all lines of a list hold zeros and ones only, or integers in more than three columns.
+    /// Whether all lines of a list hold zeros and ones only, or integers in more columns than edges have attributes.
     fn has_only_entries(
         &self,
         list: &List,
@@ -145,7 +145,7 @@ impl EdgeListText {
         self.all_after(list, lines, u64::MAX, |line| {
             let mut entries = columns(line.trim_ascii()).skip(index.is_some().into());
             pairs::is_blank_or_comment(line)
-                || entries.all(|entry| matches!(entry, b"0" | b"1") || count > 3 && is_integer(entry))
+                || entries.all(|entry| matches!(entry, b"0" | b"1") || count >= 8 && is_integer(entry))
         })
     }
 

@@ -19,6 +19,7 @@ fn report(cache: &Cache, entries: Vec<CacheEntry>) -> CacheReport {
     CacheReport { schema_version: SCHEMA_VERSION, directory: cache.dir().to_path_buf(), bytes, entries }
 }
 
+/// Lists the cached graphs.
 pub fn list(dir: Option<&Path>) -> Result<CacheReport> {
     let cache = open(dir)?;
     let entries = cache.entries()?;
@@ -70,6 +71,7 @@ fn named<'a>(name: &OsStr, entries: &'a [CacheEntry], dir: &Path) -> Result<Vec<
     }
 }
 
+/// Removes all cached graphs.
 pub fn clear(dir: Option<&Path>) -> Result<CacheReport> {
     // Every graph has more than 0 bytes.
     remove(dir, &[], Some(Bytes::ZERO))

@@ -12,8 +12,10 @@ use trimill_generate::{BaseGraph, Family, GeneratedFile, RowArcs, generate_file}
 use trimill_graph::{Direction, OrientedGraph};
 use trimill_system::{Bytes, Control, Result, parallel, starts_of, threads};
 
+/// A graph to be made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GenerateRequest {
+    /// The family, with its parameters.
     pub family: Family,
     /// The graph that a product is made from; it is cleaned first.
     pub graph: Option<Box<Job>>,

@@ -8,7 +8,7 @@ use crate::clean::most_ids;
 use crate::job::Prepare;
 use crate::prepare::device::is_worthwhile;
 use crate::prepare::{OnDevice, Preparation};
-use crate::report::Stage;
+use crate::report::{Stage, VERSION};
 use crate::run_dir::{JobRecord, RunDir};
 use crate::vertices::lcc;
 use trimill_graph::OrientedGraph;
@@ -72,7 +72,8 @@ impl Session {
         let InputSettings { header, columns, .. } = self.job.settings.input.reading();
         let (format, names) = (source.format(), source.facts().has_names);
         let identity = source.identity(&self.control)?;
-        Ok(identity.map(|identity| Origin { format, header, columns, names, doubled: None, identity }))
+        let version = VERSION.to_owned();
+        Ok(identity.map(|identity| Origin { version, format, header, columns, names, doubled: None, identity }))
     }
 
     /// Adds what the input states to the wanted coefficients, some of which need to read the input again; `again`: whether that is possible.
@@ -89,18 +90,18 @@ impl Session {
         Ok(())
     }
 
-    /// Opens the input a second time. Errors: `Kind::Data` if it changed since the run directory's graph was prepared.
+    /// Opens the input a second time. Errors: `Kind::Data` if it changed since the graph was prepared.
     pub(super) fn input_again(&self) -> Result<Source> {
         let Self { job, control, .. } = self;
         let source =
             Source::open_within(&job.inputs, job.settings.input.reading(), &self.work_dir, self.host, control)?;
-        let recorded = self.run.as_ref().map_or(Ok(None), RunDir::input)?;
+        let recorded = self.run.as_ref().map_or(Ok(None), RunDir::input)?.or_else(|| self.input.clone());
         if let (Some(recorded), Some(mut now)) = (recorded, source.identity(control)?)
             && !now.is(&recorded, control)?
         {
             return Err(Error::data(&job.inputs[0], "changed since the graph was prepared")
                 .expected("the input as it was, with its time of modification")
-                .advice("restore it, or start anew in another --run-dir"));
+                .advice("restore it, or start anew, in another --run-dir if there is one"));
         }
         Ok(source)
     }

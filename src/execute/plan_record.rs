@@ -26,7 +26,10 @@ pub(super) fn recorded(
         "has no spills, which are to be kept"
     } else if record.fingerprint != of_job() {
         "is that of another job"
-    } else if settings.partition.parts() == Parts::Auto && cut.parts() < shards {
+    } else if settings.partition.parts() == Parts::Auto
+        && cut.parts() < shards
+        && run.prepared().ok().is_none_or(|prepared| prepared.fingerprint != record.fingerprint)
+    {
         "has fewer partitions than there are shards"
     } else {
         return Ok(Some((record, cut)));

@@ -15,12 +15,14 @@ use super::overrides::{Override, known_job, overlay, table};
 use super::parse::parse;
 use trimill_system::{Bytes, Error, Result};
 
+/// The jobs of a file.
 #[derive(Debug, Clone)]
 pub struct Batch {
     /// The jobs, in the order of the file; their names differ.
     pub jobs: Vec<BatchJob>,
 }
 
+/// A job of a batch.
 #[derive(Debug, Clone)]
 pub struct BatchJob {
     /// Its name in the file, or `job-1`, `job-2`, ... by position.

@@ -109,6 +109,7 @@ impl Job {
         self
     }
 
+    /// The job without the cache.
     #[must_use]
     pub fn without_cache(mut self) -> Self {
         self.settings.cache.enabled = Some(false);

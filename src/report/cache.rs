@@ -28,7 +28,9 @@ pub struct CacheEntry {
     /// The files that it was made of.
     #[serde(serialize_with = "path_text::all_shown")]
     pub inputs: Vec<PathBuf>,
+    /// Vertices.
     pub vertices: u64,
+    /// Edges.
     pub edges: u64,
     /// Its size on disk.
     pub bytes: Bytes,

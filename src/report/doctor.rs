@@ -13,6 +13,7 @@ use trimill_system::{Bytes, disk, path_text};
 pub struct DoctorReport {
     /// The version of this object: 1.
     pub schema_version: u32,
+    /// The version of the program.
     pub version: String,
     /// The operating system and the processor's architecture.
     pub system: String,
@@ -47,6 +48,7 @@ pub struct DoctorReport {
 /// A directory that files go to.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Directory {
+    /// Its path.
     #[serde(serialize_with = "path_text::shown")]
     pub path: PathBuf,
     /// The free space there; null where it is unknown.
@@ -63,9 +65,11 @@ pub struct Directory {
 /// A GPU.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct GpuFound {
+    /// Its name.
     pub name: String,
     /// Its compute capability, such as `9.0`.
     pub compute_capability: String,
+    /// Its memory.
     pub memory: Bytes,
 }
 

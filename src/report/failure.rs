@@ -10,6 +10,7 @@ use trimill_system::{Error, Kind};
 pub struct Failure {
     /// The version of this object: 1.
     pub schema_version: u32,
+    /// The version of the program.
     pub version: String,
     /// The job's name, where it has one.
     pub job: Option<String>,
@@ -22,6 +23,7 @@ pub struct Failure {
 pub struct Reason {
     /// `data`, `usage`, `resource`, `defect` or `interrupted`; in a comparison also `timeout` or `crash`.
     pub kind: String,
+    /// The error's text.
     pub message: String,
 }
 

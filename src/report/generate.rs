@@ -13,6 +13,7 @@ pub struct GenerateReport {
     pub schema_version: u32,
     /// The family, as on the command line.
     pub family: String,
+    /// The file.
     #[serde(serialize_with = "path_text::shown")]
     pub file: PathBuf,
     /// Pairs in the file; with some families more than there are edges.

@@ -112,6 +112,7 @@ pub(super) fn duplication(partitions: &[PartitionFigures], edges: u64) -> f64 {
 pub struct PartitionReport {
     /// The version of this object: 1.
     pub schema_version: u32,
+    /// The version of the program.
     pub version: String,
     /// The directory with the manifest and the partitions.
     #[serde(serialize_with = "path_text::shown")]
@@ -128,7 +129,9 @@ pub struct PartitionReport {
     pub seed: u64,
     /// The number of partitions.
     pub parts: u32,
+    /// The partitions.
     pub partitions: Vec<PartitionFigures>,
+    /// The stages.
     pub stages: Vec<Stage>,
     /// The process's high-water mark of memory.
     pub peak_host_bytes: Bytes,

@@ -11,10 +11,13 @@ use crate::vertices::summary::Clustering;
 pub struct VerifyReport {
     /// The version of this object: 1.
     pub schema_version: u32,
+    /// The version of the program.
     pub version: String,
+    /// Triangles.
     pub triangles: u128,
     /// Vertices with an edge.
     pub vertices: u64,
+    /// Edges.
     pub edges: u64,
     /// Paths of two edges.
     pub wedges: u128,

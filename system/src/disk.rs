@@ -118,10 +118,11 @@ pub fn parent(path: &Path) -> &Path {
     path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Waits until the names in `dir` are on disk; does nothing on file systems that cannot sync a directory.
+/// Waits until the names in `dir` are on disk; does nothing if it may not be read, or on file systems that cannot sync a directory.
 pub fn sync_dir(dir: &Path) -> Result<()> {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
     match step(|| File::open(dir).and_then(|dir| faults::sync(&dir))) {
-        Err(e) if e.kind() != io::ErrorKind::InvalidInput => Err(Error::write(dir, e)),
+        Err(e) if !matches!(e.kind(), InvalidInput | PermissionDenied | Unsupported) => Err(Error::write(dir, e)),
         _ => Ok(()),
     }
 }

@@ -51,7 +51,8 @@ pub(crate) fn oriented(arcs: &[(u64, u64)], dir: &Path, buckets: Bytes) -> Orien
 }
 
 pub(crate) fn text(identity: Identity) -> Origin {
-    Origin { format: Format::Text, header: None, columns: None, names: false, doubled: None, identity }
+    let version = String::new();
+    Origin { version, format: Format::Text, header: None, columns: None, names: false, doubled: None, identity }
 }
 
 /// The graph of a list of arcs in `cache`, as that of `origin`; what is made meanwhile is in `dir`.

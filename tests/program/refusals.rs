@@ -281,6 +281,30 @@ fn zeros_at_the_end_of_a_file_are_warned_of() {
     }
 }
 
+#[test]
+fn a_first_column_that_may_number_the_lines_is_warned_of() {
+    let place = Place::new();
+    let rows = |lines: u64, third: fn(u64) -> u64, rest: &str| -> String {
+        (7..7 + lines).map(|i| format!("{i},{},{}{rest}\n", i % 5, third(i))).collect()
+    };
+    let numbered = rows(64, |i| i % 9, "");
+    for (text, header, warns) in [
+        (numbered.clone(), "auto", true),
+        (format!("64\n{numbered}"), "auto", true),
+        (format!("# c\n\n{}", rows(99, |i| i % 9, ",0.5").replacen("20,", "# c\n20,", 1)), "auto", true),
+        (numbered.clone(), "no", false),
+        (rows(63, |i| i % 9, ""), "auto", false),
+        (rows(99, |_| 1, ""), "auto", false),
+        (numbered.replace("\n60,", "\n61,"), "auto", false),
+        (format!("#source,target,n\n{numbered}"), "auto", false),
+    ] {
+        place.write("l.csv", &text);
+        let said = stderr(&place.run(&["count", "l.csv", "--no-cache", "--backend", "cpu", "--header", header]));
+        let warned = said.contains("l.csv: the first column grows by one") && said.contains("cut -d, -f2,3 FILE");
+        assert_eq!(warned, warns, "{text}: {said}");
+    }
+}
+
 /// A download of plain text that ended early.
 #[test]
 fn fewer_lines_than_a_comment_announces_are_warned_of() {

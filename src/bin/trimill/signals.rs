@@ -11,6 +11,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXCPU, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
 
+use trimill::program::end_at_once;
 use trimill::{Error, Result};
 
 pub(crate) const INTERRUPTED: u8 = 130;
@@ -30,7 +31,7 @@ pub(crate) fn install(stop: &Arc<AtomicBool>) -> Result<()> {
         let mut first = None;
         for _ in signals.forever() {
             if first.get_or_insert_with(Instant::now).elapsed() > SAME_REQUEST {
-                std::process::exit(INTERRUPTED.into());
+                end_at_once(INTERRUPTED);
             }
         }
     };

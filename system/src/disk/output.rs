@@ -139,8 +139,10 @@ impl Output {
     pub fn finish(self, force: bool) -> Result<bool> {
         let OutputSink::New(file, to) = self.sink else { return Ok(true) };
         let named = if force { file.persist(&to).map(|()| true) } else { file.persist_if_free(&to) }?;
-        let synced = if named { sync_dir(parent(&to)).inspect_err(|_| drop(remove(&to))) } else { Ok(()) };
-        synced.map(|()| named)
+        match if named { sync_dir(parent(&to)) } else { Ok(()) } {
+            Err(error) if !force => remove(&to).and(Err(error)),
+            synced => synced.map(|()| named),
+        }
     }
 
     /// The file that gets the name, behind links; none if an existing file or a pipe is written to.

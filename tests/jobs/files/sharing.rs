@@ -35,6 +35,8 @@ fn a_doubled_graph_is_found_for_the_graph_alone_that_it_was_made_of() {
     cached(vec![(0, 1), (1, 2)], of(Some(7)), &cache, dir.path()).unwrap();
     cached(vec![(0, 1)], of(None), &cache, dir.path()).unwrap();
     assert_eq!([found(Some(7)), found(Some(8)), found(None)], [Some(2), None, Some(1)]);
+    let of_another_version = cache.find(&mut Origin { version: "2".into(), ..of(None) }, &Control::silent());
+    assert!(of_another_version.unwrap().is_none());
     // Another graph of the same input replaces it.
     cached(vec![(0, 1), (1, 2), (2, 3)], of(Some(8)), &cache, dir.path()).unwrap();
     assert_eq!([found(Some(7)), found(Some(8)), found(None)], [None, Some(3), Some(1)]);

@@ -30,7 +30,7 @@ Exit codes:
   2    a wrong command line or job file
   3    a budget, disk, directory or device that does not allow what was asked
   101  a defect of trimill
-  130  stopped by Ctrl-C, SIGTERM, SIGHUP or SIGXCPU; a second one ends at once";
+  130  stopped by Ctrl-C, SIGTERM, SIGHUP or SIGXCPU; a later one ends at once";
 
 pub(crate) const MORE: &str = "All options, in groups, and examples: --help";
 

@@ -30,11 +30,12 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
     if !command.check {
         faults.truncate(1);
     }
-    if let Some(last) = faults.pop() {
+    let mut faults = faults.into_iter().map(|fault| fault.at_if_unset(&command.file));
+    if let Some(first) = faults.next() {
         for fault in faults {
-            context.tell("", &fault.at_if_unset(&command.file));
+            context.tell("", &fault);
         }
-        return Err(last.at_if_unset(&command.file));
+        return Err(first);
     }
     paths::check(&files)
         .and_then(|()| check_scripts(&batch.jobs, context.program.as_deref()))
