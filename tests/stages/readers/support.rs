@@ -1,5 +1,6 @@
 //! Shared by the tests: a folder for files, a tiny graph.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -82,6 +83,14 @@ pub(crate) fn refused<T>(read: Result<T>, parts: &[&str]) {
     assert_eq!(error.kind(), Kind::Data, "{error}");
     let message = error.to_string();
     parts.iter().for_each(|part| assert!(message.contains(part), "no '{part}' in: {message}"));
+}
+
+/// A zstd frame without its size, as of a stream.
+pub(crate) fn zst_with(checksum: bool, bytes: impl AsRef<[u8]>) -> Vec<u8> {
+    let mut zst = zstd::Encoder::new(Vec::new(), 3).unwrap();
+    zst.include_checksum(checksum).unwrap();
+    zst.write_all(bytes.as_ref()).unwrap();
+    zst.finish().unwrap()
 }
 
 /// Does `work` on so many threads.
