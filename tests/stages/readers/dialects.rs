@@ -102,11 +102,8 @@ fn a_column_that_numbers_the_lines_is_no_end_of_an_arc() {
     }
     // As R writes a table: one name fewer than columns.
     let unnamed = format!("source target\n{}", numbered("", " ", ""));
-    folder.refuses(
-        "unnamed.txt",
-        &unnamed,
-        &["unnamed.txt:2: a line with 3 columns; expected 2", "if the ends are the first two, delete the header"],
-    );
+    let how = "if the ends are the first two, delete the header";
+    folder.refuses("unnamed.txt", unnamed, &["unnamed.txt:2: a line with 3 columns; expected 2", how]);
     folder.refuses("short.csv", ",src,dst\n0,1,2\n1\n2,2,3\n", &["short.csv:3:", "without numbers"]);
     // Without names, if the list is long: 64 lines, some of which differ in the third column.
     let rows = |lines: u64, head: fn(u64) -> u64, rest: &str| -> String {
@@ -179,14 +176,10 @@ fn a_dense_matrix_is_no_edge_list() {
         assert_eq!(read_as(&folder.path(name), Some(Format::Text), None).unwrap().len(), 4, "{name}");
     }
     let weights = "0 5 2 3\n5 0 7 4\n2 7 0 -1\n3 4 -1 8\n";
+    let [fraction, word] = [("-1", "1.5"), ("0 -1", "NA -1")].map(|(from, to)| weights.replace(from, to));
     folder.refuses("weights.txt", weights, &["4 lines of 4 integers look like a dense adjacency matrix"]);
     // Not square, or with other numbers.
-    for text in [
-        "0 1 1 1\n1 0 1 1\n1 1 0 1\n",
-        "0 1 1\n1 0 1\n1 0 5\n",
-        &weights.replace("-1", "1.5"),
-        &weights.replace("0 -1", "NA -1"),
-    ] {
+    for text in ["0 1 1 1\n1 0 1 1\n1 1 0 1\n", "0 1 1\n1 0 1\n1 0 5\n", &fraction, &word] {
         assert_eq!(read(&folder.write("list.txt", text)).unwrap().len(), text.lines().count(), "{text}");
     }
 }
