@@ -72,12 +72,14 @@ impl Folder {
     }
 
     /// Checks that a file `name` with these bytes is [`refused`] by an error that names it.
+    #[track_caller]
     pub(crate) fn refuses(&self, name: &str, bytes: impl AsRef<[u8]>, parts: &[&str]) {
         refused(read(&self.write(name, bytes)), &[&[name][..], parts].concat());
     }
 }
 
 /// Checks that opening or reading failed with an error of kind data whose message has all of `parts`.
+#[track_caller]
 pub(crate) fn refused<T>(read: Result<T>, parts: &[&str]) {
     let Err(error) = read else { panic!("it was read, and is not refused with {parts:?}") };
     assert_eq!(error.kind(), Kind::Data, "{error}");
