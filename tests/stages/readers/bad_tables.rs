@@ -141,7 +141,7 @@ fn matrices_that_are_inconsistent_are_refused() {
     folder.refuses("cut.npz", &whole[..whole.len() - 30], &["the zip archive is damaged"]);
 }
 
-/// Writes values of 64 bits to a column, `levels` as for [`ColumnWriter`].
+/// Writes values of 64 bits to a column; a row whose level is 0 has none.
 pub(crate) fn put(values: &[i64], levels: Option<&[i16]>, column: &mut ColumnWriter<'_>) {
     let ColumnWriter::Int64ColumnWriter(writer) = column else { panic!("another type") };
     writer.write_batch(values, levels, None).map(drop).unwrap();

@@ -87,7 +87,7 @@ pub(crate) fn refused<T>(read: Result<T>, parts: &[&str]) {
     parts.iter().for_each(|part| assert!(message.contains(part), "no '{part}' in: {message}"));
 }
 
-/// A zstd frame without its size, as of a stream.
+/// A zstd frame that, as that of a stream, does not say how long its contents are.
 pub(crate) fn zst_with(checksum: bool, bytes: impl AsRef<[u8]>) -> Vec<u8> {
     let mut zst = zstd::Encoder::new(Vec::new(), 3).unwrap();
     zst.include_checksum(checksum).unwrap();
