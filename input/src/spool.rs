@@ -175,10 +175,8 @@ mod tests {
         assert_eq!(error.kind(), Kind::Resource);
         let text = error.to_string();
         let said = "the plain text of in.mtx.gz does not fit: it takes at least 1001 B; expected no more than";
-        assert!(
-            text.starts_with(&format!("{}: {said}", dir.path().display())) && text.contains("--work-dir"),
-            "{text}"
-        );
+        assert!(text.starts_with(&format!("{}: {said}", dir.path().display())), "{text}");
+        assert!(text.contains("--work-dir"), "{text}");
 
         let mut spool = begin(1000).unwrap();
         spool.write(&[7; 600]).unwrap();

@@ -127,36 +127,27 @@ fn nothing_in_a_path_is_interpreted() {
         let count = ["count", "--run-dir", &shown, "--shard", "1/2", "--backend", "cpu"];
         assert_eq!(words_of(&slurm.files[0], dir.path())[..], [&[&called[..]], &count[..], &how].concat());
         assert_eq!(words_of(&slurm.files[1], dir.path())[..], [&[&called[..], "merge", &shown], &how[..]].concat());
-        let directives = |file: &std::path::PathBuf| {
-            std::fs::read_to_string(file)
-                .unwrap()
-                .lines()
-                .filter(|line| line.starts_with("#SBATCH"))
-                .all(|line| !line.contains('/'))
-        };
-        assert!(slurm.files[..2].iter().all(directives));
+        for file in &slurm.files[..2] {
+            let text = std::fs::read_to_string(file).unwrap();
+            assert!(text.lines().all(|line| !line.starts_with("#SBATCH") || !line.contains('/')), "{text}");
+        }
 
         // Both commands that submit run in the directory of their files: here with stand-ins for the schedulers.
         let stand_in = run.join("bin");
         std::fs::create_dir_all(&stand_in).unwrap();
+        let script =
+            "#!/bin/sh\nfor last; do :; done\ncase $last in *.*) test -f \"$last\" || exit 9 ;; esac\necho 7\n";
         for name in ["sbatch", "hq"] {
             let path = stand_in.join(name);
-            std::fs::write(
-                &path,
-                "#!/bin/sh\nfor last; do :; done\ncase $last in *.*) test -f \"$last\" || exit 9 ;; esac\necho 7\n",
-            )
-            .unwrap();
+            std::fs::write(&path, script).unwrap();
             std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         }
         let submitted = |command: &str| {
             let path = format!("PATH={}:$PATH; {command}", for_shell(stand_in.to_str().unwrap()));
             let output = Command::new("bash").args(["-c", &path]).current_dir(dir.path()).output().unwrap();
             let said = String::from_utf8(output.stdout).unwrap();
-            assert!(
-                output.status.success() && said.contains(" is job 7"),
-                "{said}{}",
-                String::from_utf8_lossy(&output.stderr)
-            );
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success() && said.contains(" is job 7"), "{said}{errors}");
         };
         submitted(&slurm.commands[0]);
 
@@ -183,32 +174,27 @@ fn nothing_in_a_path_is_interpreted() {
 fn what_scripts_would_misread_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let some = ClusterTable::default();
+    let many = ClusterTable { cpus_per_task: NonZeroU32::new(128), ..some.clone() };
+    let refused = |asked: ClusterTable, folder: &Path| {
+        write(&asked, folder, Path::new("trimill"), job(1), false).unwrap_err().to_string()
+    };
     for (asked, word) in [
         (ClusterTable { partition: Some("a;rm".into()), ..some.clone() }, "partition 'a;rm'"),
         (ClusterTable { merge_time: Some("1 hour".into()), ..some.clone() }, "'1 hour'"),
         (ClusterTable { memory: Some(Bytes(1)), ..some.clone() }, "at least 24.0 MiB (25165824 bytes)"),
-        (
-            ClusterTable { memory: Some(Bytes::mib(63)), cpus_per_task: NonZeroU32::new(128), ..some.clone() },
-            "at least 64.0 MiB",
-        ),
+        (ClusterTable { memory: Some(Bytes::mib(63)), ..many }, "at least 64.0 MiB"),
         (ClusterTable { sbatch: Some(vec!["--qos=a".into()]), ..some.clone() }, "#SBATCH --qos=long"),
         (ClusterTable { merge_sbatch: Some(vec!["a\nb".into()]), ..some.clone() }, "one line"),
     ] {
-        let error = write(&cluster(Scheduler::Slurm, asked), dir.path(), Path::new("trimill"), job(1), false)
-            .unwrap_err()
-            .to_string();
+        let error = refused(cluster(Scheduler::Slurm, asked), dir.path());
         assert!(error.contains(word), "{error}");
     }
     for (engine, folder) in [(Scheduler::Slurm, "50%"), (Scheduler::Slurm, "a\\b"), (Scheduler::Hq, "%{JOB_ID}")] {
-        let error =
-            write(&cluster(engine, some.clone()), &dir.path().join(folder), Path::new("trimill"), job(1), false);
-        assert!(error.unwrap_err().to_string().contains("rename the directory"), "{folder}");
+        let error = refused(cluster(engine, some.clone()), &dir.path().join(folder));
+        assert!(error.contains("rename the directory"), "{folder}: {error}");
     }
     let not_text: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(b"\xff");
-    let error =
-        write(&cluster(Scheduler::Slurm, some), &dir.path().join(not_text), Path::new("trimill"), job(1), false)
-            .unwrap_err()
-            .to_string();
+    let error = refused(cluster(Scheduler::Slurm, some), &dir.path().join(not_text));
     assert!(error.contains("not UTF-8"), "{error}");
     assert!(std::fs::read_dir(dir.path()).unwrap().next().is_none());
 }

@@ -138,11 +138,8 @@ mod tests {
             ("partition.parts='8'", 19, "expected 8, without quotes"),
         ] {
             let error = Override::parse(typed).unwrap_err().to_string();
-            assert!(error.starts_with("--set:1: "), "{error}");
-            assert!(
-                error.contains(&format!("column {column}\n")) && error.contains('^') && error.contains(hint),
-                "{error}"
-            );
+            assert!(error.starts_with("--set:1: ") && error.contains(&format!("column {column}\n")), "{error}");
+            assert!(error.contains('^') && error.contains(hint), "{error}");
         }
         let two = "job={a={partition={parts=3}},b={partition={parts=4}}}";
         for typed in ["parts", "=3", "job=3", "job.a=3", "a b=3", two] {

@@ -119,18 +119,12 @@ mod tests {
         for event in events.iter().filter(|event| event["ph"] == "X") {
             let time = (event["ts"].as_f64().unwrap(), event["dur"].as_f64().unwrap());
             threads.entry(event["tid"].as_u64().unwrap()).or_default().push(time);
-            names.push((event["name"].as_str().unwrap().to_owned(), event["cat"].as_str().unwrap().to_owned()));
+            names.push((event["name"].as_str().unwrap(), event["cat"].as_str().unwrap()));
             assert_eq!((&event["args"]["bytes"], &event["args"]["partition"]), (&json!(7), &json!(2)));
         }
         names.sort();
-        let own = |name: &str, category: &str| (name.to_owned(), category.to_owned());
-        let expected = [
-            own("row block 1", "work"),
-            own("row block 2", "work"),
-            own("row block 3", "work"),
-            own("waits for rows", "wait"),
-        ];
-        assert_eq!(names, expected);
+        let work = ["row block 1", "row block 2", "row block 3"].map(|name| (name, "work"));
+        assert_eq!(names, [&work[..], &[("waits for rows", "wait")]].concat());
         assert_eq!(threads.len(), 2);
         for times in threads.values() {
             assert!(times.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0), "{times:?}");

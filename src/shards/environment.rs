@@ -109,17 +109,14 @@ mod tests {
 
     #[test]
     fn what_names_no_shard_is_refused() {
+        let again = [("SLURM_ARRAY_TASK_ID", "7"), ("SLURM_ARRAY_TASK_COUNT", "2"), ("SLURM_ARRAY_TASK_MIN", "3")];
         for (variables, prepared, word) in [
             (&[][..], Some(3), "no scheduler"),
             (&[("HQ_TASK_ID", "3")], None, "how many"),
             (&[("HQ_TASK_ID", "3")], Some(3), "HQ_TASK_ID is 3, and trimill prepare --shards is 3"),
             (&[("PMI_RANK", "x"), ("PMI_SIZE", "2")], None, "PMI_RANK is 'x'"),
             (&[("PMI_RANK", "0"), ("PMI_SIZE", "0")], None, "PMI_SIZE is 0"),
-            (
-                &[("SLURM_ARRAY_TASK_ID", "7"), ("SLURM_ARRAY_TASK_COUNT", "2"), ("SLURM_ARRAY_TASK_MIN", "3")],
-                None,
-                "submitted again",
-            ),
+            (&again, None, "submitted again"),
         ] {
             let error = found(variables, prepared).unwrap_err();
             assert_eq!(error.kind(), trimill_system::error::Kind::Usage);

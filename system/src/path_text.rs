@@ -127,9 +127,7 @@ mod tests {
         }
         let path = PathBuf::from(OsStr::from_bytes(b"a\xe9"));
         let report = Report { file: path.clone(), inputs: vec![path, "b".into()] };
-        assert_eq!(
-            serde_json::to_string(&report).unwrap(),
-            "{\"file\":\"a\u{fffd}\",\"inputs\":[\"a\u{fffd}\",\"b\"]}"
-        );
+        let shown = serde_json::to_string(&report).unwrap();
+        assert_eq!(shown, "{\"file\":\"a\u{fffd}\",\"inputs\":[\"a\u{fffd}\",\"b\"]}");
     }
 }

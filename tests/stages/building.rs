@@ -149,10 +149,8 @@ fn assert_same(graph: &OrientedGraph, assignment: &Assignment, limits: &[u64], b
                 let case = format!("{level}, blocks of {limit}, {many} at a time, part {part}");
                 assert!(found == (ranks, resident, row_blocks), "{case}");
                 assert!(bytes == others, "{case}: not the bytes of a spill built alone");
-                assert!(
-                    bytes.len() as u64 <= RowBlockTotals::bound(&cut.sizes[part as usize], limit).spill.get(),
-                    "{case}"
-                );
+                let most = RowBlockTotals::bound(&cut.sizes[part as usize], limit).spill;
+                assert!(Bytes(bytes.len() as u64) <= most, "{case}");
             }
         }
     }

@@ -39,10 +39,8 @@ fn the_fixture_holds_this_graph_to_the_byte() {
     assert_eq!(decoded.index.len(), 2, "so that there is a second block");
     let dir = tempfile::tempdir().unwrap();
     let again = fs::read(graph_file(edges().into_iter().collect(), dir.path())).unwrap();
-    assert!(
-        again == fs::read(fixture()).unwrap(),
-        "the same graph is written otherwise: raise the version of the format"
-    );
+    let same = again == fs::read(fixture()).unwrap();
+    assert!(same, "the same graph is written otherwise: raise the version of the format");
     // A copy that this user owns, as the library requires.
     let path = dir.path().join("fixture");
     fs::write(&path, fs::read(fixture()).unwrap()).unwrap();

@@ -236,11 +236,9 @@ fn pruning_is_right_on_long_chains_and_dense_graphs() {
                 let sizes = sizes(passes, &locals, level).unwrap();
                 for (part, (found, size)) in (0..).zip(kept.iter().zip(&sizes)) {
                     let expected = kept_by_one_sweep(&rows, &locals_of(&locals, part), level);
-                    assert!(
-                        found.kept.iter(0..vertices).eq(expected.iter().copied()),
-                        "part {part} of {parts}, {level}, {block}"
-                    );
-                    assert_eq!(size.numbered(), expected.len() as u64, "part {part} of {parts}, {level}, {block}");
+                    let told = format!("part {part} of {parts}, {level}, {block}");
+                    assert!(found.kept.iter(0..vertices).eq(expected.iter().copied()), "{told}");
+                    assert_eq!(size.numbered(), expected.len() as u64, "{told}");
                 }
                 sizes
             });

@@ -166,21 +166,13 @@ fn check_sets(known: &Known, plan: &Plan, prune: Prune, backend: &mut dyn CountB
         let resident = footprint.resident(size.locals, size.resident_arcs);
         is_bounded(predicted, resident, &spill, &counted, &told);
         triangles += counted.triangles;
-        for (i, (p, a)) in
-            [(predicted.stream.get(), counted.streamed.get()), (predicted.row_blocks, counted.row_blocks)]
-                .into_iter()
-                .enumerate()
-        {
-            planned[i] += p;
-            actual[i] += a;
-        }
+        planned = [planned[0] + predicted.stream.get(), planned[1] + predicted.row_blocks];
+        actual = [actual[0] + counted.streamed.get(), actual[1] + counted.row_blocks];
     });
     // The bounds are not far off, as arcs and vertices are known, and roughly how they are cut.
     assert!(planned[0] <= 2 * actual[0], "{told}: stream {} planned, {} found", planned[0], actual[0]);
-    assert!(
-        planned[1] <= 2 * actual[1] && actual[1] <= 2 * planned[1],
-        "{told}: {planned:?} row blocks, {actual:?} found"
-    );
+    let row_blocks = actual[1].div_ceil(2)..=2 * actual[1];
+    assert!(row_blocks.contains(&planned[1]), "{told}: {planned:?} row blocks, {actual:?} found");
     assert!(backend.name() != "cpu" || triangles == known.triangles, "{told}: {triangles} of {}", known.triangles);
 }
 
@@ -188,11 +180,8 @@ fn is_bounded(predicted: &Prediction, resident: Bytes, spill: &SpillSummary, cou
     assert_eq!(predicted.resident, resident, "{told}");
     assert!(counted.peak <= predicted.peak, "{told}: peak {:?}", counted.peak);
     assert!(counted.streamed <= predicted.stream, "{told}: stream {}", counted.streamed);
-    assert!(
-        counted.largest_row_block <= predicted.largest_row_block,
-        "{told}: row block {}",
-        counted.largest_row_block
-    );
+    let row_block = counted.largest_row_block;
+    assert!(row_block <= predicted.largest_row_block, "{told}: row block {row_block}");
     assert!(spill.bytes <= predicted.spill.get(), "{told}: spill {}", spill.bytes);
     assert!(counted.row_blocks <= 2 * predicted.row_blocks + 1, "{told}: {} row blocks", counted.row_blocks);
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::common::place::make_pipe;
-use crate::readers::support::on;
+use crate::readers::support::{on, refused};
 use crate::spill_support::*;
 use proptest::prelude::*;
 use trimill::testing::partition::prune::Prune;
@@ -127,17 +127,10 @@ fn an_unfinished_spill_leaves_nothing_and_a_directory_that_is_missing_is_named()
 #[test]
 fn a_named_pipe_is_no_spill_and_no_manifest() {
     let dir = tempfile::tempdir().unwrap();
-    let pipe = |name: &str| {
-        let path = dir.path().join(name);
-        make_pipe(&path);
-        path
-    };
-    let spill = failure(opened(&pipe("part-00000.spill")));
-    pipe("manifest.json");
-    for error in [spill, Manifest::read(dir.path()).unwrap_err()] {
-        assert_eq!(error.kind(), Kind::Data);
-        assert!(error.to_string().contains("no regular file"), "{error}");
-    }
+    let paths = ["part-00000.spill", "manifest.json"].map(|name| dir.path().join(name));
+    paths.iter().for_each(make_pipe);
+    refused(opened(&paths[0]), &["no regular file"]);
+    refused(Manifest::read(dir.path()), &["no regular file"]);
 }
 
 #[test]

@@ -91,10 +91,8 @@ impl Partition {
             spill.read_row_block(i, false, &mut row_block).unwrap();
             assert_eq!(row_block, self.row_block(i));
             let info = spill.row_block_info(i);
-            assert_eq!(
-                (info.range.clone(), info.arcs),
-                (row_block.range.clone(), row_block.view().successors.len() as u64)
-            );
+            assert_eq!(info.range, row_block.range);
+            assert_eq!(info.arcs, row_block.view().successors.len() as u64);
             assert_eq!(info.decoded_bytes(), 4 * row_block.view().size().words());
         }
         spill.verify(&Control::silent()).unwrap();
@@ -149,10 +147,7 @@ pub fn opened(path: &Path) -> Result<SpillReader, Error> {
 }
 
 pub fn failure<T>(result: Result<T, Error>) -> Error {
-    match result {
-        Ok(_) => panic!("damage was not found"),
-        Err(error) => error,
-    }
+    result.err().expect("damage is found")
 }
 
 /// Reads everything; the buffers must be empty after an error.

@@ -28,10 +28,8 @@ fn settle() {
 fn seen_anew(path: &Path) -> Identity {
     settle();
     let identity = Identity::of([path], &Control::silent()).unwrap();
-    assert!(
-        identity.files[0].settled && identity.files[0].contents.is_none(),
-        "no clock of this file system ticks in seconds"
-    );
+    let FileIdentity { settled, contents, .. } = &identity.files[0];
+    assert!(*settled && contents.is_none(), "no clock of this file system ticks in seconds");
     identity
 }
 

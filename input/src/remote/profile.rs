@@ -228,11 +228,9 @@ mod tests {
 
     #[test]
     fn a_file_that_is_malformed_is_refused_by_its_line_without_its_values() {
+        let neither = "config:3: a line that is neither a section nor a value; expected [SECTION]";
         for (text, said) in [
-            (
-                &b"[default]\n\nsecret\n"[..],
-                "config:3: a line that is neither a section nor a value; expected [SECTION]",
-            ),
+            (&b"[default]\n\nsecret\n"[..], neither),
             (b"[default]\n= secret\n", "config:2: a line that is neither"),
             (b"  secret = 1\n", "config:1: a line before the first section"),
             (b"[default]\n[secret\n", "config:2: a section without an end"),

@@ -38,13 +38,12 @@ unsafe impl Pod for LstcArguments {}
 mod tests {
     use super::*;
     use crate::sources::LSTC;
+    use crate::testing::{fields, fields_of};
 
     #[test]
     fn the_fields_are_those_of_the_source() {
-        assert_eq!(
-            crate::testing::fields(&LSTC.code(), "Arguments"),
-            crate::testing::fields_of(&LstcArguments::default())
-        );
+        let code = LSTC.code();
+        assert_eq!(fields(&code, "Arguments"), fields_of(&LstcArguments::default()));
         assert_eq!(size_of::<LstcArguments>(), 15 * 8 + 6 * 4);
     }
 }

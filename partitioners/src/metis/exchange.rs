@@ -138,10 +138,9 @@ mod tests {
     use trimill_system::control::Control;
     use trimill_system::error::Kind;
 
-    fn written(graph: &Symmetric, dir: &Path, control: &Control) -> Result<File> {
+    fn written(graph: &Symmetric, work_dir: &Path, control: &Control) -> Result<File> {
         let helper = &Helper { program: "helper".into(), arguments: Vec::new() };
         let (host_memory, beside, contract) = (Bytes::ZERO, Bytes::ZERO, None);
-        let work_dir = dir;
         let options =
             MetisOptions { parts: 3, seed: 1 << 40, contract, host_memory, beside, work_dir, helper, control };
         write_graph(graph, &options)

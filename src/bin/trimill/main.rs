@@ -237,11 +237,8 @@ mod tests {
             (false, &[("TERM", "xterm")], false, false),
         ] {
             let variable = |name: &str| variables.iter().find(|(set, _)| *set == name).map(|(_, value)| value.into());
-            assert_eq!(
-                Terminal::new(terminal, variable),
-                Terminal { moves_cursor, colors },
-                "{terminal} {variables:?}"
-            );
+            let expected = Terminal { moves_cursor, colors };
+            assert_eq!(Terminal::new(terminal, variable), expected, "{terminal} {variables:?}");
         }
     }
 }

@@ -93,15 +93,10 @@ mod tests {
                          31 23 0:27 / /sys/fs/cgroup/memory rw,nosuid shared:8 - cgroup cgroup rw,memory\n";
         let new_mount = "31 23 0:27 / /sys/fs/cgroup rw,nosuid shared:8 - cgroup2 cgroup2 rw,nsdelegate\n";
         let in_step = "/slurm/uid_7/job_9/step_0/task_0";
+        let old_groups = format!("9:cpu:/other\n4:hugetlb,memory:{in_step}\n0::/\n");
         let places = [in_step, "/slurm/uid_7/job_9/step_0", "/slurm/uid_7/job_9", ""];
         for (groups, mount, folder, file, none) in [
-            (
-                format!("9:cpu:/other\n4:hugetlb,memory:{in_step}\n0::/\n"),
-                old_mount,
-                "sys/fs/cgroup/memory",
-                "memory.limit_in_bytes",
-                UNLIMITED,
-            ),
+            (old_groups, old_mount, "sys/fs/cgroup/memory", "memory.limit_in_bytes", UNLIMITED),
             (format!("0::{in_step}\n"), new_mount, "sys/fs/cgroup", "memory.max", "max\n"),
         ] {
             // In GiB; 0 is no limit.

@@ -90,10 +90,8 @@ fn mutations(parts: &Parts) -> Vec<(String, Parts)> {
             all.push((format!("length {i} = {other}"), put(&changed(&[other]), &distances)));
         }
         if let Some(next) = lengths.get(i + 1).filter(|&&next| next > 0) {
-            all.push((
-                format!("one more in row {i} than in the next"),
-                put(&changed(&[value + 1, next - 1]), &distances),
-            ));
+            let moved = put(&changed(&[value + 1, next - 1]), &distances);
+            all.push((format!("one more in row {i} than in the next"), moved));
         }
     }
     for (i, &value) in distances.iter().enumerate() {
@@ -228,10 +226,8 @@ fn rows_are_checked_wherever_they_lie() {
         };
         let (last, middle) = (distances.len() - 1, lengths.len() / 2);
         // The last successor of the last row is the rank before it.
-        refused(
-            put(&lengths, &with(&distances, last, distances[last] + 1)),
-            "rows that do not ascend to smaller ranks",
-        );
+        let beyond = with(&distances, last, distances[last] + 1);
+        refused(put(&lengths, &beyond), "rows that do not ascend to smaller ranks");
         refused(put(&lengths, &distances[..last]), "fewer or more numbers than it should have");
         refused(put(&lengths, &[&distances[..], &[0]].concat()), "fewer or more numbers than it should have");
         // Lengths: one more, or one more and one less, which makes a row of three.

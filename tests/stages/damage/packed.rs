@@ -1,6 +1,6 @@
 //! Compressed inputs and archives: the checksums of gzip, bzip2 and zip, and of zstd where the writer added them.
 
-use std::io::{Cursor, Read, Write};
+use std::io::{Cursor, Read};
 
 use rayon::prelude::*;
 use trimill::Kind;
@@ -9,14 +9,7 @@ use trimill::testing::input::format::Format;
 use zip::CompressionMethod;
 
 use crate::common::packed::{gz, tarred, zipped_by};
-use crate::readers::support::{Folder, on, read, work_dir};
-
-fn zst_with(checksum: bool, bytes: &[u8]) -> Vec<u8> {
-    let mut zst = zstd::Encoder::new(Vec::new(), 3).unwrap();
-    zst.include_checksum(checksum).unwrap();
-    zst.write_all(bytes).unwrap();
-    zst.finish().unwrap()
-}
+use crate::readers::support::{Folder, on, read, work_dir, zst_with};
 
 /// What a zip archive holds of a member that is compressed by bzip2 is a `.bz2` file.
 fn bz2(bytes: &[u8]) -> Vec<u8> {
@@ -149,10 +142,8 @@ fn what_other_programs_compressed_is_named() {
         let expected = format!("is compressed by {program}, which is not read; expected a plain file");
         for format in [None, Some(Format::Text), Some(Format::BinU32)] {
             let error = said(&format!("g.txt.{end}"), &bytes, format);
-            assert!(
-                error.contains(&expected) && error.ends_with(&format!("{command} FILE | trimill count -")),
-                "{error}"
-            );
+            let how = format!("{command} FILE | trimill count -");
+            assert!(error.contains(&expected) && error.ends_with(&how), "{error}");
         }
         for name in ["g", "g.gz"] {
             let bytes = if name == "g" { bytes.clone() } else { gz(&bytes) };

@@ -10,7 +10,7 @@ use zip::write::SimpleFileOptions;
 
 use super::support::{Folder, SORTED, TINY, arcs, gz, on, open, pairs32, read, read_as, text_of, work_dir};
 use crate::common::job::fixture;
-use crate::common::packed::zipped;
+use crate::common::packed::{zipped, zst};
 
 fn member(name: &str, kind: u8, size: u64, contents: &[u8]) -> Vec<u8> {
     let mut header = tar::Header::new_ustar();
@@ -56,10 +56,8 @@ fn the_graph_in_an_archive_is_read_and_nothing_is_written_by_name() {
     assert_eq!(read_in("a.tar", &tar, Format::Text), SORTED);
     assert_eq!(read_in("a.tar.gz", &gz(&tar), Format::Text), SORTED);
     assert_eq!(read_in("no-suffix", &gz(&tar), Format::Text), SORTED);
-    assert_eq!(
-        read_in("b.zip", &zipped(&[("/etc/g.edges", text.as_bytes()), ("a.html", b"<p>")]), Format::Text),
-        SORTED
-    );
+    let two = zipped(&[("/etc/g.edges", text.as_bytes()), ("a.html", b"<p>")]);
+    assert_eq!(read_in("b.zip", &two, Format::Text), SORTED);
     // A member may be compressed; its name says its format.
     assert_eq!(read_in("c.zip", &zipped(&[("g.csv.gz", &gz(text.as_bytes()))]), Format::Text), SORTED);
     assert_eq!(read_in("d.zip", &zipped(&[("x/g.mtx", matrix.as_bytes())]), Format::MatrixMarket).len(), 8);
@@ -144,11 +142,8 @@ fn damaged_and_hostile_archives_are_refused() {
     folder.refuses("long.tar", long, &["an extension header of 1048576 bytes"]);
     let odd = ended(&[member("pax", b'x', 9, b"99 path=x"), file("g.txt", "0 1\n")]);
     folder.refuses("odd.tar", odd, &["a damaged pax header"]);
-    folder.refuses(
-        "sparse.tar",
-        ended(&[member("g.txt", b'S', 4, b"0 1\n")]),
-        &["stored as a sparse file", "--sparse"],
-    );
+    let sparse = ended(&[member("g.txt", b'S', 4, b"0 1\n")]);
+    folder.refuses("sparse.tar", sparse, &["stored as a sparse file", "--sparse"]);
     let sparse = ended(&[pax(&[("GNU.sparse.major", "1")]), file("g.txt", "1\n0\n4\n")]);
     folder.refuses("sparse.tar", sparse, &["'g.txt' is stored as a sparse file"]);
     let many: Vec<Vec<u8>> = (0..10_001).map(|i| file(&format!("{i}.html"), "")).collect();
@@ -171,11 +166,8 @@ fn damaged_and_hostile_archives_are_refused() {
     // Where the member begins.
     folder.refuses("offset.zip", altered(42, &[0xff, 0xff, 0xff, 0x7f]), &["the zip archive is damaged"]);
     // The size that the directory announces, too small and too large.
-    folder.refuses(
-        "bomb.zip",
-        altered(24, &[7, 0, 0, 0]),
-        &["the member 'g.txt' is damaged", "more than the 7 bytes announced"],
-    );
+    let told = ["the member 'g.txt' is damaged", "more than the 7 bytes announced"];
+    folder.refuses("bomb.zip", altered(24, &[7, 0, 0, 0]), &told);
     folder.refuses("more.zip", altered(24, &[0, 0, 16, 0]), &["2000 bytes instead of 1048576"]);
     let told = "4294967294 bytes of 'g.txt' from 28; expected a size that compression can lead to";
     folder.refuses("absurd.zip", altered(24, &[0xfe, 0xff, 0xff, 0xff]), &[told]);
@@ -232,8 +224,7 @@ fn skippable(number: u8, bytes: &[u8]) -> Vec<u8> {
 fn zstd_frames_without_contents_are_skipped() {
     let folder = Folder::new();
     let text = text_of(&TINY, " ", "\n");
-    let frame = |bytes: &[u8]| zstd::bulk::compress(bytes, 3).unwrap();
-    let whole = frame(text.as_bytes());
+    let whole = zst(&text);
     let size = (whole.len() as u32).to_le_bytes();
     let (first, second) = text.split_at(9);
     let matrix = b"%%MatrixMarket matrix coordinate pattern general\n9 9 1\n1 2\n";
@@ -247,21 +238,15 @@ fn zstd_frames_without_contents_are_skipped() {
                 }
             }
             // As pzstd writes them: one before each frame; several, and one at the end.
-            let parts = [
-                skippable(0, &[1; 4]),
-                frame(first.as_bytes()),
-                skippable(0, &[2; 4]),
-                frame(second.as_bytes()),
-                skippable(3, &[]),
-            ];
+            let parts = [skippable(0, &[1; 4]), zst(first), skippable(0, &[2; 4]), zst(second), skippable(3, &[])];
             assert_eq!(read(&folder.write("parts.txt.zst", parts.concat())).unwrap(), SORTED);
             let several = [skippable(0, &[]), skippable(15, &[9; 100_000]), parts.concat()].concat();
             assert_eq!(read(&folder.write("several.txt.zst", &several)).unwrap(), SORTED);
-            let other = [skippable(0, &size), frame(matrix)].concat();
+            let other = [skippable(0, &size), zst(matrix)].concat();
             assert_eq!(open(&folder.write("other.zst", &other)).unwrap().format(), Format::MatrixMarket);
-            let archive = [skippable(0, &size), frame(&ended(&[file("g.txt.zst", "")]))].concat();
+            let archive = [skippable(0, &size), zst(ended(&[file("g.txt.zst", "")]))].concat();
             folder.refuses("void.tar.zst", archive, &["g.txt.zst: is empty"]);
-            let archive = [skippable(0, &size), frame(&ended(&[file("g.txt", &text)]))].concat();
+            let archive = [skippable(0, &size), zst(ended(&[file("g.txt", &text)]))].concat();
             assert_eq!(read(&folder.write("a.tar.zst", &archive)).unwrap(), SORTED);
             folder.refuses("cut.txt.zst", &several[..200], &["the zstd stream is truncated"]);
             folder.refuses("only.txt.zst", skippable(0, &size), &["only.txt.zst"]);

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use trimill::testing::input::format::Format;
 
+use super::bad_tables::words;
 use super::support::{Folder, TINY, data, gz, on, open, pairs32, pairs64, read, read_as, refused, sg};
 
 #[test]
@@ -26,11 +27,8 @@ fn bad_binary_files_are_refused() {
         bytes
     };
     folder.refuses("count.sg", altered(1, 7), &["8 stored arcs; expected 7"]);
-    folder.refuses(
-        "offset.sg",
-        altered(17 + 8 * 2, 200),
-        &["offsets: ", "after 200 at place 3; expected numbers that ascend"],
-    );
+    let told = ["offsets: ", "after 200 at place 3; expected numbers that ascend"];
+    folder.refuses("offset.sg", altered(17 + 8 * 2, 200), &told);
     folder.refuses("first.sg", altered(17, 1), &["offsets: the first number 1 and the last one 8; expected 0 and 8"]);
     folder.refuses("head.sg", altered(17 + 8 * 7, 6), &["neighbour 6 of vertex 0", "from 0 to 5"]);
     folder.refuses("negative.sg", altered(17 + 8 * 7 + 3, 0xff), &["neighbour -"]);
@@ -87,11 +85,9 @@ fn what_is_no_list_of_pairs_is_refused_unless_its_format_is_named() {
         let ids = ring.iter().flat_map(|&(u, v)| [u as f32, v as f32]);
         ids.flat_map(|id| if wide { f64::from(id).to_le_bytes().to_vec() } else { id.to_le_bytes().to_vec() }).collect()
     };
-    let ends: Vec<u64> = (0..=65).map(|row| 2 * row).collect();
-    let neighbours: Vec<u64> = (0..65).flat_map(|i| [(i + 64) % 65, (i + 1) % 65]).collect();
-    let wide = |numbers: &[u64]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();
-    let narrow =
-        |numbers: &[u64]| numbers.iter().flat_map(|&number| (number as u32).to_le_bytes()).collect::<Vec<u8>>();
+    let ends: Vec<i64> = (0..=65).map(|row| 2 * row).collect();
+    let neighbours: Vec<i64> = (0..65).flat_map(|i| [(i + 64) % 65, (i + 1) % 65]).collect();
+    let (narrow, wide) = (words::<4>, words::<8>);
     let headed = [&[(65, 65)][..], &ring].concat();
     for (name, bytes, format, found) in [
         ("f.bin", as_floats(false), Format::BinU32, "floating-point"),

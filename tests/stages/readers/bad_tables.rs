@@ -141,13 +141,18 @@ fn matrices_that_are_inconsistent_are_refused() {
     folder.refuses("cut.npz", &whole[..whole.len() - 30], &["the zip archive is damaged"]);
 }
 
+/// Writes values of 64 bits to a column; a row whose level is 0 has none.
+pub(crate) fn put(values: &[i64], levels: Option<&[i16]>, column: &mut ColumnWriter<'_>) {
+    let ColumnWriter::Int64ColumnWriter(writer) = column else { panic!("another type") };
+    writer.write_batch(values, levels, None).map(drop).unwrap();
+}
+
 pub(crate) fn table_of(arcs: &[(u64, u64)]) -> Vec<u8> {
     table(
         "required int64 src; optional int64 dst;",
         &[&|number, column| {
-            let ColumnWriter::Int64ColumnWriter(writer) = column else { panic!("another type") };
             let values: Vec<i64> = arcs.iter().map(|&(u, v)| if number == 0 { u } else { v } as i64).collect();
-            writer.write_batch(&values, Some(&vec![1; values.len()]), None).map(drop).unwrap();
+            put(&values, Some(&vec![1; values.len()]), column);
         }],
     )
 }
@@ -238,10 +243,8 @@ fn tables_of_anything_else_than_edges_are_refused() {
     refused(with_columns(&twice, "a,b"), &["several columns 'a'"]);
     let text = folder.write("plain.txt", "0 1\n1 2\n");
     let error = with_columns(&text, "a,b").unwrap_err();
-    assert!(
-        error.kind() == Kind::Usage && error.to_string().contains("--columns for a file of format text"),
-        "{error}"
-    );
+    assert_eq!(error.kind(), Kind::Usage);
+    assert!(error.to_string().contains("--columns for a file of format text"), "{error}");
 }
 
 #[test]
@@ -256,11 +259,9 @@ fn values_that_are_no_ids_are_refused() {
     folder.refuses("bad.parquet", mark, &["the id 18446744073709551615"]);
     let null = table(
         "required int64 a; optional int64 b;",
-        &[&wide(&[1, 2]), &|number, column| {
-            let ColumnWriter::Int64ColumnWriter(writer) = column else { panic!("another type") };
-            let (values, levels): (&[i64], _) =
-                if number == 0 { (&[1, 2, 3], [1, 1, 1]) } else { (&[1, 3], [1, 0, 1]) };
-            writer.write_batch(values, Some(&levels), None).map(drop).unwrap();
+        &[&wide(&[1, 2]), &|number, column| match number {
+            0 => put(&[1, 2, 3], Some(&[1, 1, 1]), column),
+            _ => put(&[1, 3], Some(&[1, 0, 1]), column),
         }],
     );
     folder.refuses("bad.parquet", null, &["the column 'b' in row group 1: a null in row 3 (the first is 0)"]);
@@ -275,10 +276,8 @@ fn joined_tables_and_tables_of_other_columns_are_refused() {
     }
     folder.write("parts/1.parquet", &one);
     folder.write("parts/2.parquet", table("required int64 p; required int64 q;", &[&wide(&[4, 5])]));
-    refused(
-        read(&folder.path("parts")),
-        &["2.parquet: the ends of edges in the columns 'p' and 'q'; expected them in 'src' and 'dst', as in"],
-    );
+    let told = "2.parquet: the ends of edges in the columns 'p' and 'q'; expected them in 'src' and 'dst', as in";
+    refused(read(&folder.path("parts")), &[told]);
     folder.write("parts/2.parquet", table("required int64 source; required int64 target;", &[&wide(&[4, 5])]));
     assert_eq!(read(&folder.path("parts")).unwrap().len(), 5);
 }
@@ -289,10 +288,7 @@ fn a_page_must_have_the_values_that_its_header_counts() {
     let properties =
         WriterProperties::builder().set_dictionary_enabled(false).set_encoding(Encoding::DELTA_BINARY_PACKED);
     let columns = "required int64 a; required int64 b;";
-    let whole = parquet(columns, properties.build(), [[3, 1, 4, 1, 5_i64]], |values, _, column| {
-        let ColumnWriter::Int64ColumnWriter(writer) = column else { panic!("another type") };
-        writer.write_batch(values, None, None).map(drop).unwrap();
-    });
+    let whole = parquet(columns, properties.build(), [[3, 1, 4, 1, 5]], |values, _, column| put(values, None, column));
     let expected = [(1, 1), (1, 1), (3, 3), (4, 4), (5, 5)];
     assert_eq!(read(&folder.write("delta.parquet", &whole)).unwrap(), expected);
     // A page of values begins with the size of blocks, the number of their parts, the number of values and the first one.

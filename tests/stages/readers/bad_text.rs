@@ -92,10 +92,8 @@ fn bad_text_is_refused_with_its_line() {
 #[test]
 fn a_graph_that_declares_no_arcs_is_one_and_a_file_without_arcs_is_none() {
     let folder = Folder::new();
-    assert_eq!(
-        read(&folder.write("none.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 0\n")).unwrap(),
-        []
-    );
+    let matrix = "%%MatrixMarket matrix coordinate pattern general\n3 3 0\n";
+    assert_eq!(read(&folder.write("none.mtx", matrix)).unwrap(), []);
     assert_eq!(read(&folder.write("none.metis", "3 0\n\n\n\n")).unwrap(), []);
     assert_eq!(read(&folder.write("none.sg", sg(3, &[], false))).unwrap(), []);
     folder.refuses("empty.txt", "", &["is empty", "holds no arcs"]);

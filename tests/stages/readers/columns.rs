@@ -1,9 +1,8 @@
 //! The columns that a user names are a part of what is counted, also of a graph that is kept.
 
-use parquet::column::writer::ColumnWriter;
 use trimill::{Backend, ColumnNames, Graph, Kind, Options};
 
-use super::bad_tables::table;
+use super::bad_tables::{put, table};
 use super::support::{Folder, work_dir};
 use crate::common::place::with_suffix;
 
@@ -12,13 +11,8 @@ fn the_same_file_with_other_columns_is_another_graph() {
     let folder = Folder::new();
     // Columns a and b hold a triangle, a and c a path of three edges, c and b two loops and an edge.
     let columns: [[i64; 3]; 3] = [[0, 1, 2], [1, 2, 0], [1, 2, 3]];
-    let bytes = table(
-        "required int64 a; required int64 b; required int64 c;",
-        &[&|number, column| {
-            let ColumnWriter::Int64ColumnWriter(writer) = column else { panic!("another type") };
-            writer.write_batch(&columns[number], None, None).map(drop).unwrap();
-        }],
-    );
+    let schema = "required int64 a; required int64 b; required int64 c;";
+    let bytes = table(schema, &[&|number, column| put(&columns[number], None, column)]);
     let graph = Graph::from_file(folder.write("g.parquet", bytes));
     let options = Options::new().backend(Backend::Cpu).work_dir(work_dir()).cache_dir(folder.path("cache"));
     let count = |names: Option<&str>| {

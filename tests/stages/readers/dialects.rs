@@ -102,11 +102,8 @@ fn a_column_that_numbers_the_lines_is_no_end_of_an_arc() {
     }
     // As R writes a table: one name fewer than columns.
     let unnamed = format!("source target\n{}", numbered("", " ", ""));
-    folder.refuses(
-        "unnamed.txt",
-        &unnamed,
-        &["unnamed.txt:2: a line with 3 columns; expected 2", "if the ends are the first two, delete the header"],
-    );
+    let how = "if the ends are the first two, delete the header";
+    folder.refuses("unnamed.txt", unnamed, &["unnamed.txt:2: a line with 3 columns; expected 2", how]);
     folder.refuses("short.csv", ",src,dst\n0,1,2\n1\n2,2,3\n", &["short.csv:3:", "without numbers"]);
 }
 
@@ -155,19 +152,12 @@ fn a_dense_matrix_is_no_edge_list() {
         assert_eq!(read_as(&folder.path(name), Some(Format::Text), None).unwrap().len(), 4, "{name}");
     }
     // From eight columns on, the entries may be any integers.
-    let weights = |n: i64| -> String {
-        (0..n)
-            .map(|row| {
-                (0..n)
-                    .map(|column| format!("{} ", 3 * row * column + if row + column < 3 { 0 } else { -5 }))
-                    .collect::<String>()
-                    + "\n"
-            })
-            .collect()
-    };
-    folder.refuses("weights.txt", weights(8), &["8 lines of 8 integers look like a dense adjacency matrix"]);
-    // Not square, or with other numbers.
-    for text in ["0 1 1 1\n1 0 1 1\n1 1 0 1\n", "0 1 1\n1 0 1\n1 0 5\n", "0 5 2 3\n5 0 7 4\n2 7 0 1\n3 4 1 8\n"] {
+    let weights = "0 5 2 3 9 8 7 -1\n".repeat(8);
+    folder.refuses("weights.txt", &weights, &["8 lines of 8 integers look like a dense adjacency matrix"]);
+    // Not square, of few columns, or with other numbers.
+    let [fraction, word] = ["1.5", "NA"].map(|other| weights.replacen("-1", other, 1));
+    let few = "0 5 2 3\n5 0 7 4\n2 7 0 1\n3 4 1 8\n";
+    for text in ["0 1 1 1\n1 0 1 1\n1 1 0 1\n", "0 1 1\n1 0 1\n1 0 5\n", few, &fraction, &word] {
         assert_eq!(read(&folder.write("list.txt", text)).unwrap().len(), text.lines().count(), "{text}");
     }
 }

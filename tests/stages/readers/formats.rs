@@ -1,6 +1,5 @@
 //! The same tiny graph in every format, in several files, through a pipe.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -12,9 +11,10 @@ use trimill::{Control, Error, Kind, Result};
 use super::bad_tables::{matrix, npy, table_of, words};
 use super::support::{
     Folder, SORTED, TINY, arcs, data, edges, gz, on, open, pairs32, pairs64, read, read_files, refused, sg, text_of,
-    work_dir,
+    work_dir, zst_with,
 };
 use crate::common::job::fixture;
+use crate::common::packed::zst;
 use crate::common::place::make_pipe;
 
 #[test]
@@ -60,12 +60,8 @@ fn the_same_tiny_graph_comes_out_of_every_format() {
     assert_eq!(same(&folder.write("edges.npy.gz", gz(&array)), Format::Npy, 0), SORTED);
     assert_eq!(same(&folder.write("no-suffix-npy", array), Format::Npy, 0), SORTED);
     let vector = |numbers: &[i64]| Some(npy(1, "<i8", false, &format!("({},)", numbers.len()), &words::<8>(numbers)));
-    let arrays = [
-        ("shape.npy", vector(&[6, 6])),
-        ("row.npy", vector(&ends(0))),
-        ("col.npy", vector(&ends(1))),
-        ("data.npy", None),
-    ];
+    let (shape, row, col) = (vector(&[6, 6]), vector(&ends(0)), vector(&ends(1)));
+    let arrays = [("shape.npy", shape), ("row.npy", row), ("col.npy", col), ("data.npy", None)];
     let matrix = matrix("coo", zip::CompressionMethod::Deflated, &arrays);
     assert_eq!(same(&folder.write("no-suffix-npz", matrix), Format::ScipyNpz, 0), SORTED);
     assert_eq!(same(&folder.write("no-suffix-parquet", table_of(&TINY)), Format::Parquet, 0), SORTED);
@@ -216,23 +212,15 @@ fn frames_of_any_sizes_are_read_by_any_number_of_threads() {
     let mut expected = arcs.clone();
     expected.sort_unstable();
     // Frames cut anywhere in a line: many short ones, an empty one, one of more than 8 MiB, one that is skipped, and short ones again.
-    let encoded = |text: &str| {
-        let mut frame = zstd::Encoder::new(Vec::new(), 1).unwrap();
-        frame.include_checksum(true).unwrap();
-        frame.write_all(text.as_bytes()).unwrap();
-        frame.finish().unwrap()
-    };
-    let sized = |text: &str| zstd::bulk::compress(text.as_bytes(), 1).unwrap();
     let (head, rest) = text.split_at(5_000_001);
     let (long, tail) = rest.split_at(9 << 20);
     let cut = |text: &str, every: usize| -> Vec<String> {
         text.as_bytes().chunks(every).map(|part| String::from_utf8(part.to_vec()).unwrap()).collect()
     };
-    let mut packed: Vec<Vec<u8>> = cut(head, 100_003).iter().map(|part| encoded(part)).collect();
-    packed.push(encoded(""));
-    packed.push(encoded(long));
+    let mut packed: Vec<Vec<u8>> = cut(head, 100_003).iter().map(|part| zst_with(true, part)).collect();
+    packed.extend(["", long].map(|part| zst_with(true, part)));
     packed.push([&0x184d_2a53u32.to_le_bytes()[..], &5u32.to_le_bytes(), b"hello"].concat());
-    packed.extend(cut(tail, 1_000_003).iter().map(|part| sized(part)));
+    packed.extend(cut(tail, 1_000_003).iter().map(zst));
     let whole = packed.concat();
     let path = folder.write("frames.txt.zst", &whole);
     for threads in [1, 4, 7] {
@@ -248,7 +236,7 @@ fn frames_of_any_sizes_are_read_by_any_number_of_threads() {
         folder.refuses("cut.txt.zst", &whole[..before + 30], &["zstd stream is truncated"]);
         folder.refuses("cut.txt.zst", &whole[..whole.len() - 3], &["zstd stream is truncated"]);
         folder.refuses("more.txt.zst", [&whole[..], b"0 1\n"].concat(), &["zstd stream is"]);
-        let bad_line = [&encoded("0 1\n1 2\n")[..], &encoded("2 x\n")].concat();
+        let bad_line = ["0 1\n1 2\n", "2 x\n"].map(|part| zst_with(true, part)).concat();
         folder.refuses("line.txt.zst", bad_line, &["line.txt.zst:3:"]);
     });
 }

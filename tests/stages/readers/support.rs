@@ -1,5 +1,6 @@
 //! Shared by the tests: a folder for files, a tiny graph.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -71,17 +72,27 @@ impl Folder {
     }
 
     /// Checks that a file `name` with these bytes is [`refused`] by an error that names it.
+    #[track_caller]
     pub(crate) fn refuses(&self, name: &str, bytes: impl AsRef<[u8]>, parts: &[&str]) {
         refused(read(&self.write(name, bytes)), &[&[name][..], parts].concat());
     }
 }
 
 /// Checks that opening or reading failed with an error of kind data whose message has all of `parts`.
+#[track_caller]
 pub(crate) fn refused<T>(read: Result<T>, parts: &[&str]) {
     let Err(error) = read else { panic!("it was read, and is not refused with {parts:?}") };
     assert_eq!(error.kind(), Kind::Data, "{error}");
     let message = error.to_string();
     parts.iter().for_each(|part| assert!(message.contains(part), "no '{part}' in: {message}"));
+}
+
+/// A zstd frame that, as that of a stream, does not say how long its contents are.
+pub(crate) fn zst_with(checksum: bool, bytes: impl AsRef<[u8]>) -> Vec<u8> {
+    let mut zst = zstd::Encoder::new(Vec::new(), 3).unwrap();
+    zst.include_checksum(checksum).unwrap();
+    zst.write_all(bytes.as_ref()).unwrap();
+    zst.finish().unwrap()
 }
 
 /// Does `work` on so many threads.

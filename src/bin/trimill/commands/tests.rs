@@ -325,10 +325,7 @@ fn check_runs_nothing_and_looks_for_every_file() {
     let json = run(&dir, "run @/b.toml --check --json --only last");
     assert_eq!(json.kind(), None);
     let job: serde_json::Value = serde_json::from_str(&json.out).unwrap();
-    assert_eq!(
-        (job["name"].as_str(), job["settings"]["partition"]["partitioner"].as_str()),
-        (Some("last"), Some("random"))
-    );
+    assert_eq!([&job["name"], &job["settings"]["partition"]["partitioner"]], ["last", "random"]);
 }
 
 #[test]
@@ -370,9 +367,8 @@ fn the_other_commands_do_what_was_typed() {
     said("generate gap-kron --scale 8 --output @/k8.bin");
     said("generate gap-urand --scale 8 -o @/u.bin");
     said("partition @/g.txt --spill-dir @/spill --cache-dir @/cache");
-    assert!(
-        said("inspect @/spill --verify").lines().any(|line| line.starts_with("verified ") && line.ends_with(" yes"))
-    );
+    let inspected = said("inspect @/spill --verify");
+    assert!(inspected.lines().any(|line| line.starts_with("verified ") && line.ends_with(" yes")), "{inspected}");
     assert!(said("doctor --work-dir @").contains(dir.to_str().unwrap()));
     assert!(said("verify @/g.txt --host-memory 1GiB").contains("triangles     7\n"));
     assert!(said("count @/g.txt").contains("triangles     7\n"));

@@ -211,10 +211,8 @@ mod tests {
             assert!(words(&narrow).is_superset(&words(outcome)), "{narrow}");
         }
         let narrowest = at(Some(24));
-        assert!(
-            wide(&narrowest) <= 24 && !narrowest.contains("20,977,629") && narrowest.contains("crawl"),
-            "{narrowest}"
-        );
+        assert!(wide(&narrowest) <= 24 && narrowest.contains("crawl"), "{narrowest}");
+        assert!(!narrowest.contains("20,977,629"), "{narrowest}");
     }
 
     #[test]

@@ -131,10 +131,8 @@ fn heads_that_pay_off_are_counted_on_their_arcs() {
         assert!(cpu.by_head >= room);
         (cpu.hubs, cpu.by_head) = (64, room);
         assert!(counted_on_arcs(&graph, &mut cpu, &graph.row_blocks(&[])) == expected, "{room}");
-        assert!(
-            counted_on_arcs(&graph, &mut cpu, &graph.shared_row_blocks(&[3200, 3500])) == expected,
-            "{room}, row blocks"
-        );
+        let row_blocks = graph.shared_row_blocks(&[3200, 3500]);
+        assert!(counted_on_arcs(&graph, &mut cpu, &row_blocks) == expected, "{room}, row blocks");
     }
 }
 

@@ -12,28 +12,19 @@ fn a_first_line_that_may_be_a_header_or_an_arc_is_asked_for() {
     assert_eq!(read_as(&star, None, Some(Header::Yes)).unwrap(), [(1, 2), (1, 3)]);
     assert_eq!(read_as(&star, None, Some(Header::No)).unwrap(), [(1, 2), (1, 3), (3, 2)]);
     // Headers with another number of lines, or that count something else.
+    let sparse: String = (0..99).map(|i| format!("{} {}\n", 900 + i, 901 + i)).collect();
     for (name, text) in [
         ("cut.txt", format!("6 8\n{}", lines(0, " ", ""))),
         ("wrong-n.txt", format!("5 7\n{}", lines(0, " ", ""))),
         // A header of three numbers, or a weighted loop.
         ("loop.txt", format!("6 6 8\n{}", lines(1, " ", " 1"))),
-        (
-            "sparse.txt",
-            format!("100 99\n{}", (0..99).map(|i| format!("{} {}\n", 900 + i, 901 + i)).collect::<String>()),
-        ),
+        ("sparse.txt", format!("100 99\n{sparse}")),
     ] {
         folder.refuses(name, text, &[&format!("{name}:1:"), "--header yes", "--header no"]);
     }
-    folder.refuses(
-        "cut-weights.txt",
-        format!("6 8\n{}", lines(0, " ", " 1")),
-        &[
-            "cut-weights.txt:1:",
-            "other columns",
-            "announce 8 edges of 6 vertices, and there are 7 lines",
-            "--header yes",
-        ],
-    );
+    let (weighted, told) = (lines(0, " ", " 1"), "announce 8 edges of 6 vertices, and there are 7 lines");
+    let told = ["cut-weights.txt:1:", "other columns", told, "--header yes"];
+    folder.refuses("cut-weights.txt", format!("6 8\n{weighted}"), &told);
     // Lists without a header; the last one begins with its largest id.
     for text in
         ["1 2\n2 3\n3 1\n", "0 1\n1 2\n", "2 1\n0 1\n2 0\n", "30 1412\n30 3352\n5 30\n", "5 4\n5 3\n5 2\n5 1\n5 0\n"]
@@ -89,11 +80,8 @@ fn names_of_columns_in_a_comment_say_where_the_ends_are() {
     {
         assert_eq!(read(&folder.write("index.csv", text)).unwrap(), [(0, 1), (1, 2)], "{text}");
     }
-    folder.refuses(
-        "time.txt",
-        "#source\ttime\ttarget\n0\t7\t1\n",
-        &["time.txt:2: the ends of arcs in columns 1 and 3", "delete it"],
-    );
+    let told = ["time.txt:2: the ends of arcs in columns 1 and 3", "delete it"];
+    folder.refuses("time.txt", "#source\ttime\ttarget\n0\t7\t1\n", &told);
     // Comments that name other columns, or not all, or are prose.
     for text in [
         "# FromNodeId\tToNodeId\n0\t1\n1\t2\n",
