@@ -30,7 +30,7 @@ pub const NO_CACHE: &str = "neither XDG_CACHE_HOME nor HOME names a folder";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// The version of the program that read the input: another one may read it differently.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub version: String,
     pub format: Format,
     /// Whether the first line of edge lists was a header, if the user said so.

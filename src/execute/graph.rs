@@ -90,18 +90,18 @@ impl Session {
         Ok(())
     }
 
-    /// Opens the input a second time. Errors: `Kind::Data` if it changed since the graph was prepared.
+    /// Opens the input a second time. Errors: `Kind::Data` if it changed since the run directory's graph was prepared.
     pub(super) fn input_again(&self) -> Result<Source> {
         let Self { job, control, .. } = self;
         let source =
             Source::open_within(&job.inputs, job.settings.input.reading(), &self.work_dir, self.host, control)?;
-        let recorded = self.run.as_ref().map_or(Ok(None), RunDir::input)?.or_else(|| self.input.clone());
+        let recorded = self.run.as_ref().map_or(Ok(None), RunDir::input)?;
         if let (Some(recorded), Some(mut now)) = (recorded, source.identity(control)?)
             && !now.is(&recorded, control)?
         {
             return Err(Error::data(&job.inputs[0], "changed since the graph was prepared")
                 .expected("the input as it was, with its time of modification")
-                .advice("restore it, or start anew, in another --run-dir if there is one"));
+                .advice("restore it, or start anew in another --run-dir"));
         }
         Ok(source)
     }

@@ -109,8 +109,7 @@ impl Prepared {
     }
 
     fn planned(self, shards: u32) -> Result<Planned> {
-        let Self { mut session, graph, origin, mut stages } = self;
-        session.input = origin.as_ref().map(|origin| origin.identity.clone());
+        let Self { session, graph, origin, mut stages } = self;
         let Session { job, control, .. } = &session;
         job.settings.output.check_ids(array_len(&graph))?;
         let identity = origin.map_or(Ok(String::new()), |origin| origin.lasting())?;

@@ -22,7 +22,6 @@ use crate::plan::cost::Machine;
 use crate::rates::{MachineRates, Rates};
 use crate::report::doctor::Directory;
 use crate::run_dir::{self, RunDir};
-use trimill_input::identity::Identity;
 use trimill_partitioners::spill::Manifest;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_system::child::Helper;
@@ -62,8 +61,6 @@ pub struct Session {
     pub(crate) cache: Option<Cache>,
     pub(super) metis: Option<Helper>,
     pub(super) run: Option<RunDir>,
-    /// The input that the graph was made of, if it can be identified.
-    pub(super) input: Option<Identity>,
     /// The files of counts that existed when the job began: [`crate::paths`] has allowed to replace them.
     replaced: Vec<PathBuf>,
     /// Files of counts that this job made and gave their names.
@@ -151,7 +148,6 @@ impl Session {
             cache,
             metis: None,
             run,
-            input: None,
             replaced,
             finished: Mutex::default(),
             _work: temporary,

@@ -289,17 +289,18 @@ fn a_first_column_that_may_number_the_lines_is_warned_of() {
     };
     let numbered = rows(64, |i| i % 9, "");
     for (text, header, warns) in [
-        (numbered.clone(), "auto", true),
-        (format!("64\n{numbered}"), "auto", true),
-        (format!("# c\n\n{}", rows(99, |i| i % 9, ",0.5").replacen("20,", "# c\n20,", 1)), "auto", true),
-        (numbered.clone(), "no", false),
-        (rows(63, |i| i % 9, ""), "auto", false),
-        (rows(99, |_| 1, ""), "auto", false),
-        (numbered.replace("\n60,", "\n61,"), "auto", false),
-        (format!("#source,target,n\n{numbered}"), "auto", false),
+        (numbered.clone(), &[][..], true),
+        (format!("64\n{numbered}"), &[][..], true),
+        (format!("# c\n\n{}", rows(99, |i| i % 9, ",0.5").replacen("20,", "# c\n20,", 1)), &[][..], true),
+        (numbered.clone(), &["--header", "no"], false),
+        (rows(63, |i| i % 9, ""), &[][..], false),
+        (rows(99, |_| 1, ""), &[][..], false),
+        (numbered.replace("\n60,", "\n61,"), &[][..], false),
+        (format!("#source,target,n\n{numbered}"), &[][..], false),
     ] {
         place.write("l.csv", &text);
-        let said = stderr(&place.run(&["count", "l.csv", "--no-cache", "--backend", "cpu", "--header", header]));
+        let count = [&["count", "l.csv", "--no-cache", "--backend", "cpu"], header].concat();
+        let said = stderr(&place.run(&count));
         let warned = said.contains("l.csv: the first column grows by one") && said.contains("cut -d, -f2,3 FILE");
         assert_eq!(warned, warns, "{text}: {said}");
     }
