@@ -13,6 +13,7 @@ fn another_job_is_told_what_differs() {
     let place = Place::new();
     let routers = data(ROUTERS.0);
     place.completes(ROUTERS, &["--parts", "4"]);
+    let parts_of_metis = ["--parts", "4", "--partitioner", "metis"];
     let mode = "mode: recorded auto, now spilled, as --prune or --keep-spill asks for)";
     for (arguments, said) in [
         (&["--parts", "5"][..], "(parts: recorded 4, now 5)".to_string()),
@@ -21,10 +22,7 @@ fn another_job_is_told_what_differs() {
         (&["--parts", "4", "--prune", "direct"], format!("({mode}")),
         (&["--parts", "4", "--partitioner", "random"], "(partitioner: recorded auto, now random)".into()),
         (&["--parts", "4", "--block-bytes", "1MiB"], "(block bytes: recorded none, now 1048576)".into()),
-        (
-            &["--parts", "4", "--partitioner", "metis", "--metis-contract", "4"],
-            "; metis contract: recorded none, now 4".into(),
-        ),
+        (&[&parts_of_metis[..], &["--metis-contract", "4"]].concat(), "; metis contract: recorded none, now 4".into()),
     ] {
         place.start_refused(3, &routers, arguments, &["run: belongs to another job", &said, "another --run-dir"]);
     }
