@@ -1,8 +1,7 @@
 //! Pairs and Arrow streams from a pipe: read once, as they arrive.
 
-use std::fs::File;
-use std::io::Write;
 use std::process::{Command, Output};
+use std::sync::Arc;
 
 use crate::common::arrow::arrow;
 use crate::common::place::text;
@@ -66,7 +65,7 @@ fn pairs_from_a_pipe_are_not_copied() {
 #[test]
 fn what_comes_through_a_pipe_is_counted_or_refused_as_a_file_is() {
     let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, bytes: &[u8]| File::create(folder.path().join(name)).unwrap().write_all(bytes).unwrap();
+    let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
     let complete = |ids: [u32; 4]| -> Vec<u8> {
         let pairs = (0..4).flat_map(|i| (0..4).map(move |j| [ids[i], ids[j]]));
         pairs.flatten().flat_map(u32::to_le_bytes).collect()
@@ -124,10 +123,9 @@ fn arrow_stream(vertices: u32, rows: usize, wide: bool) -> Vec<u8> {
     let batch = |arcs: &[[u32; 2]]| {
         let column = |end: usize| -> ArrayRef {
             let ids = arcs.iter().map(|arc| arc[end]);
-            if wide {
-                std::sync::Arc::new(ids.map(i64::from).collect::<Int64Array>())
-            } else {
-                std::sync::Arc::new(ids.collect::<UInt32Array>())
+            match wide {
+                true => Arc::new(ids.map(i64::from).collect::<Int64Array>()),
+                false => Arc::new(ids.collect::<UInt32Array>()),
             }
         };
         RecordBatch::try_from_iter([("src", column(0)), ("dst", column(1))]).unwrap()

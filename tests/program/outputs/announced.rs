@@ -132,11 +132,9 @@ impl Scene {
         let Self { command, input, force, assigned, outputs, second } = self;
         let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
         if *command == "run" {
-            let mut jobs =
-                format!("[defaults]\ninput.path = '{input}'\ncache.enabled = false\ncount.backend = 'cpu'\n");
-            if *assigned {
-                jobs += "partition.partitioner = 'file:parts.tsv'\n";
-            }
+            let parts = if *assigned { "partition.partitioner = 'file:parts.tsv'\n" } else { "" };
+            let usual = "cache.enabled = false\ncount.backend = 'cpu'\n";
+            let mut jobs = format!("[defaults]\ninput.path = '{input}'\n{usual}{parts}");
             for job in [false, true] {
                 jobs += &format!("[[job]]\noutput.force = {force}\n");
                 for (((_, key, _), name), _) in outputs.iter().zip(second).filter(|(_, second)| **second == job) {
@@ -238,8 +236,8 @@ fn a_start_in_a_run_directory_replaces_only_what_an_earlier_one_announced() {
     for output in ["o", "o", "o", "p", "p"] {
         count(&["--clustering", "--output", output]);
     }
-    for more in [&["--per-vertex", "mine.tsv"][..], &["--output", "old"]] {
-        refused(more, "is there already");
+    for more in [["--per-vertex", "mine.tsv"], ["--output", "old"]] {
+        refused(&more, "is there already");
     }
     let mine = || place.read("mine.tsv");
     assert_eq!(mine(), TRIANGLE);
@@ -277,11 +275,8 @@ fn other_commands_replace_no_file_either() {
         place.refuses(arguments, 2, &[words]);
     }
     assert_eq!(all_files(&place.path("")), before);
-    for arguments in [
-        &["generate", "complete", "--vertices", "3", "-o", "g.txt", "--force"][..],
-        &["bench", "in.tsv", "--methods", "bitmap", "--runs", "1", "--output", "b.json"],
-        &["bench", "in.tsv", "--methods", "bitmap", "--runs", "1", "--output", "b.json"],
-    ] {
-        place.prints(arguments);
+    place.prints(&["generate", "complete", "--vertices", "3", "-o", "g.txt", "--force"]);
+    for _ in 0..2 {
+        place.prints(&["bench", "in.tsv", "--methods", "bitmap", "--runs", "1", "--output", "b.json"]);
     }
 }
