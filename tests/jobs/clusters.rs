@@ -148,13 +148,12 @@ fn counts_of_more_partitions_than_files_that_are_open_at_once_are_merged() {
 fn the_counts_are_exact_whenever_a_shard_is_killed() {
     let place = Shared::new();
     let [edges, _] = place.verified();
-    let mut ended = false;
     for at in (1..).step_by(5) {
         let run = format!("run{at}");
         let file = format!("e{at}.tsv");
         place.prepare(&run, "2", &["--parts", "3", "--partitioner", "rank", "--per-edge", &file]);
         let fault = format!("kill:{at}");
-        ended = place.run_with(&fault, &place.shard(&run, "0/2")).status.success();
+        let ended = place.run_with(&fault, &place.shard(&run, "0/2")).status.success();
         place.count(&run, "0/2");
         place.count(&run, "1/2");
         place.merge(&run);
@@ -163,7 +162,6 @@ fn the_counts_are_exact_whenever_a_shard_is_killed() {
             break;
         }
     }
-    assert!(ended);
 }
 
 #[test]

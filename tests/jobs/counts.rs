@@ -20,8 +20,7 @@ fn real_graphs_have_their_published_counts_in_memory_and_out_of_core() {
             assert_eq!((result.triangles, result.wedges), (triangles, wedges), "{name} {settings}");
             let input = &result.input;
             assert_eq!(2 * edges, arcs - loops - input.duplicates_removed + input.arcs_added);
-            let locals: u64 = result.partitions.iter().map(|p| p.local_vertices).sum();
-            assert_eq!(locals, vertices);
+            assert_eq!(result.partitions.iter().map(|p| p.local_vertices).sum::<u64>(), vertices);
         }
         assert!(listing(&dir.path().join("work")).is_empty(), "nothing is left in the work directory");
     }

@@ -306,7 +306,7 @@ fn a_thread_that_panics_stops_all_and_is_named() {
     }
 }
 
-#[derive(Default, Clone)]
+#[derive(Default)]
 struct Recorded {
     tasks: Vec<(Option<u64>, Unit)>,
     reports: Vec<u64>,
@@ -343,24 +343,20 @@ fn the_progress_of_counting_on_the_cores_is_that_of_arcs() {
     let n = 4000u64;
     let edges: String = (0..n).flat_map(|i| (1..=40).map(move |k| format!("{i} {}\n", (i + k) % n))).collect();
     std::fs::write(dir.path().join("ring.txt"), edges).unwrap();
-    let of = |partition: &str| {
-        let text = format!(
-            "input.path = 'ring.txt'\n{partition}\ncache.enabled = false\ncount.backend = 'cpu'\ncount.threads = 2"
-        );
-        let recorder = Arc::new(Recorder::default());
-        let control = Control::new(Arc::default(), recorder.clone());
-        let result = count(job(&text, dir.path()).unwrap(), None, None, &control).unwrap();
-        assert_eq!((result.edges, result.triangles), (40 * n, u128::from(n * 40 * 39 / 2)));
-        let recorded = lock(&recorder.0);
-        recorded.clone()
-    };
     for partition in [
         "partition.parts = 1",
         "partition.parts = 3\npartition.partitioner = 'rank'",
         "partition.parts = 3\npartition.partitioner = 'random'",
     ] {
-        let Recorded { tasks, reports, .. } = of(partition);
-        assert_eq!(tasks, [(Some(40 * n), Unit::Arcs)], "{partition}");
+        let usual = "cache.enabled = false\ncount = { backend = 'cpu', threads = 2 }";
+        let text = format!("input.path = 'ring.txt'\n{partition}\n{usual}");
+        let recorder = Arc::new(Recorder::default());
+        let control = Control::new(Arc::default(), recorder.clone());
+        let result = count(job(&text, dir.path()).unwrap(), None, None, &control).unwrap();
+        assert_eq!((result.edges, result.triangles), (40 * n, u128::from(n * 40 * 39 / 2)));
+        let recorded = lock(&recorder.0);
+        assert_eq!(recorded.tasks, [(Some(40 * n), Unit::Arcs)], "{partition}");
+        let reports = &recorded.reports;
         // The fraction of an arc in a row block's share is rounded down.
         let reported = reports.iter().sum::<u64>();
         let rounded = 40 * n - reports.len() as u64..=40 * n;

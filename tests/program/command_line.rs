@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::common::job::typed;
+use crate::common::job::{listing, typed};
 use crate::common::place::{Place, stderr, text};
 
 pub(crate) fn trimill(arguments: &[&str]) -> Output {
@@ -147,15 +147,10 @@ fn the_first_signal_ends_the_copy_of_standard_input() {
     use std::io::Write;
     use std::process::Stdio;
 
-    let work = tempfile::tempdir().unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_trimill"))
-        .args(["count", "-", "--no-cache", "--format", "text", "--work-dir"])
-        .arg(work.path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let place = Place::new();
+    let mut command = place.command(&["count", "-", "--no-cache", "--format", "text", "--work-dir", "work"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     // More than a pipe's buffer, so once it is written the program is copying. Then the pipe stays open without further data.
     input.write_all("0 1\n".repeat(1 << 18).as_bytes()).unwrap();
@@ -163,7 +158,7 @@ fn the_first_signal_ends_the_copy_of_standard_input() {
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     drop(input);
-    assert_eq!(std::fs::read_dir(work.path()).unwrap().count(), 0);
+    assert!(listing(&place.path("work")).is_empty());
 }
 
 #[test]

@@ -121,11 +121,9 @@ fn expect_table(page: &str, title: &str, lines: &[String]) {
 fn what_preparing_takes_is_what_the_formula_gives() {
     let page = page();
     let budgets = [16, 32, 64, 128, 256, 512];
-    let mut lines = vec![
-        "| graph | graph file, about, at most | host memory, least | 16 GiB | 32 GiB | 64 GiB | 128 GiB | 256 GiB | 512 GiB |"
-            .to_owned(),
-        "| --- | --: | --: | --- | --- | --- | --- | --- | --- |".to_owned(),
-    ];
+    let head = "| graph | graph file, about, at most | host memory, least | 16 GiB | 32 GiB | 64 GiB | 128 GiB \
+                | 256 GiB | 512 GiB |\n| --- | --: | --: | --- | --- | --- | --- | --- | --- |";
+    let mut lines = vec![head.to_owned()];
     for (name, graph) in KnownGraph::listed(&page) {
         let GraphToPrepare { edges, row_bytes, .. } = graph.prepare;
         let layout = Layout { vertices: graph.size.vertices, edges, has_ids: true, ..Layout::default() };
@@ -145,10 +143,8 @@ fn what_preparing_takes_is_what_the_formula_gives() {
 #[test]
 fn what_counting_takes_is_what_the_formula_gives() {
     let page = page();
-    let mut lines = vec![
-        "| graph | no GPU | 24 GB | 48 GB | 80 GB | 141 GB |".to_owned(),
-        "| --- | --: | --- | --- | --- | --- |".to_owned(),
-    ];
+    let head = "| graph | no GPU | 24 GB | 48 GB | 80 GB | 141 GB |\n| --- | --: | --- | --- | --- | --- |";
+    let mut lines = vec![head.to_owned()];
     for (name, graph) in KnownGraph::listed(&page) {
         let of = |gigabytes| {
             let CountingEstimate { parts, seconds: taken } = graph.counting(of_gpu(gigabytes));
@@ -263,10 +259,9 @@ fn within_a_factor_of_two(found: f64, computed: f64) -> bool {
 #[test]
 fn the_formula_is_within_a_factor_of_two_of_what_was_measured() {
     let page = page();
-    let mut lines = vec![
-        "| job | measured | computed | disk, measured | computed | source |".to_owned(),
-        "| --- | --: | --: | --: | --: | --- |".to_owned(),
-    ];
+    let head =
+        "| job | measured | computed | disk, measured | computed | source |\n| --- | --: | --: | --: | --: | --- |";
+    let mut lines = vec![head.to_owned()];
     for job in measured_jobs() {
         let MeasuredJob { name, seconds: measured, disk, source, .. } = job;
         let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/results").join(source));

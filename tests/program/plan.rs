@@ -7,11 +7,7 @@ use trimill::testing::rates::Rates;
 
 const ON_CPU: [&str; 2] = ["--backend", "cpu"];
 
-fn crawl() -> String {
-    typed("cnr-symmetric.graph")
-}
-
-/// A tenth of the edges, where the figures do not matter.
+/// For tests in which the figures do not matter.
 fn votes() -> String {
     typed("wiki-Vote.txt")
 }
@@ -93,7 +89,11 @@ fn seconds_follow_from_the_rates_of_the_machine() {
         }
         let with = |rates: Rates| {
             rates.store(&cache).unwrap();
-            let plan = planned(&crawl(), &place, &[options, &["--cache-dir", cache.to_str().unwrap()]].concat());
+            let plan = planned(
+                &typed("cnr-symmetric.graph"),
+                &place,
+                &[options, &["--cache-dir", cache.to_str().unwrap()]].concat(),
+            );
             let of = |figure: &str| plan[figure].as_f64().unwrap();
             let start = if plan["backend"] == "cpu" { 0.0 } else { trimill::testing::plan::cost::GPU_START };
             let sum = plan["preparing"]["seconds"].as_f64().unwrap() + start + of("counting_seconds");
@@ -125,7 +125,7 @@ fn a_plan_says_why_there_are_so_many_partitions() {
 fn the_least_host_memory_suffices() {
     let place = Place::new();
     for more in [&[][..], &["--partitioner", "contiguous"], &["--partitioner", "random", "--per-edge", "e.tsv"]] {
-        let graph = crawl();
+        let graph = typed("cnr-symmetric.graph");
         let words = [&[&*graph, "--no-cache", "--threads", "2"], &ON_CPU[..], more].concat();
         let (plan, ..) = place.least_suffices("--host-memory", &words, |least| least / 2);
         // If no partitioner is named, the mode that takes less is enough.

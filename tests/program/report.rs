@@ -11,10 +11,6 @@ use trimill::{PartitionFigures, RunResult};
 /// A graph of `tests/data`, and its triangles as published.
 const GRAPH: (&str, u128) = ("facebook_combined.txt", 1_612_010);
 
-fn graph() -> String {
-    typed(GRAPH.0)
-}
-
 fn result(json: &[u8]) -> RunResult {
     let result: RunResult = serde_json::from_slice(json).unwrap();
     assert_eq!(result.triangles, GRAPH.1);
@@ -52,7 +48,7 @@ const MODES: [&[&str]; 2] = [
 fn a_timeline_has_every_row_block_of_every_partition_within_the_time_of_the_job() {
     for mode in MODES {
         let place = Place::new();
-        let input = graph();
+        let input = typed(GRAPH.0);
         let words = ["count", &input, "--json", "--report", "r.html", "--trace", "t.json", "--backend", "cpu"];
         let result = result(&place.prints(&[&words, mode].concat()));
         let timeline = result.timeline.as_ref().unwrap();
@@ -112,7 +108,7 @@ fn a_timeline_has_every_row_block_of_every_partition_within_the_time_of_the_job(
 #[test]
 fn a_report_compares_with_an_earlier_result() {
     let place = Place::new();
-    let input = graph();
+    let input = typed(GRAPH.0);
     place.write("earlier.json", place.prints(&["count", &input, "--json", "--parts", "3", "--report", "first.html"]));
     place.write("plan.json", place.prints(&["plan", &input, "--json"]));
     place.write("failed.json", place.run(&["count", "missing.txt", "--json"]).stdout);
@@ -158,7 +154,7 @@ fn a_report_compares_with_an_earlier_result() {
 fn the_job_in_a_report_repeats_the_job() {
     for mode in MODES {
         let place = Place::new();
-        let input = graph();
+        let input = typed(GRAPH.0);
         let words = ["count", &input, "--json", "--report", "r.html", "--backend", "cpu", "--device-memory", "3MiB"];
         let first = result(&place.prints(&[&words, mode].concat()));
         let page = place.read("r.html");
@@ -178,7 +174,7 @@ fn the_job_in_a_report_repeats_the_job() {
 #[test]
 fn a_batch_a_plan_and_a_comparison_have_reports() {
     let place = Place::new();
-    let input = graph();
+    let input = typed(GRAPH.0);
     let job = |name: char, input: &str| format!("[[job]]\nname = '{name}'\ninput.path = '{input}'\n");
     place.write("jobs.toml", job('a', &input) + &job('b', "missing.txt"));
     // Fails, since one job does; its report is there all the same.
@@ -208,7 +204,7 @@ fn a_batch_a_plan_and_a_comparison_have_reports() {
 #[test]
 fn nothing_but_an_earlier_report_or_an_empty_file_is_replaced() {
     let place = Place::new();
-    let input = graph();
+    let input = typed(GRAPH.0);
     place.write("page.html", "<!DOCTYPE html><title>my own page</title>");
     place.write("graph.json", "{\"edges\": []}");
     for words in [

@@ -94,17 +94,15 @@ struct Scene {
 }
 
 fn scenes() -> impl Strategy<Value = Scene> {
-    let file = |kind: Kind| (Just(kind), select(&NAMES[..])).boxed();
-    let all = vec![
-        file(FILES[0]),
-        file(FILES[1]),
-        file(FILES[2]),
+    let files = FILES.map(|kind| (Just(kind), select(&NAMES[..])).boxed());
+    let others = [
         (Just(REPORT), select(&PAGES[..])).boxed(),
         (Just(TRACE), select(&TRACES[..])).boxed(),
         (Just(OUTPUT), select(&FOLDERS[..])).boxed(),
         (Just(RUN), select(&FOLDERS[..])).boxed(),
         (Just(SPILL), select(&SPILLS[..])).boxed(),
     ];
+    let all: Vec<_> = files.into_iter().chain(others).collect();
     let outputs = subsequence(all, 1..=3).prop_flat_map(|chosen| chosen);
     let commands = select(&["count", "count", "run", "prepare", "partition"][..]);
     let inputs = select(&["in.tsv", "link.tsv", "./sub/../hard.tsv"][..]);
