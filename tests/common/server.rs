@@ -162,9 +162,7 @@ fn send(mut stream: &TcpStream, answer: &Answer) -> Option<()> {
     if !headers.iter().any(|(name, _)| *name == "Content-Length") {
         head.push_str(&format!("Content-Length: {}\r\n", body.len()));
     }
-    for (name, value) in headers {
-        head.push_str(&format!("{name}: {value}\r\n"));
-    }
+    head.extend(headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")));
     stream.write_all(format!("{head}\r\n").as_bytes()).ok()?;
     let sent = &body[..cut.unwrap_or(body.len())];
     let (one, other) = sent.split_at(sent.len() / 2);

@@ -121,20 +121,21 @@ fn what_is_wrong_with_arrays_is_named_with_its_place() {
         ids
     };
     for place in [0, 300_000, 599_999] {
-        let pairs = Pairs::new(long(place, 0), long(place, -3)).unwrap().named("from", "to");
-        let words = refusal(pairs);
+        let words = refusal(Pairs::new(long(place, 0), long(place, -3)).unwrap().named("from", "to"));
         assert!(words.starts_with(&format!("to: the number -3 in place {place};")), "{words}");
     }
     let two = Pairs::new(long(500_000, -1), long(100_000, -2)).unwrap();
     assert!(refusal(two).starts_with("heads: the number -2 in place 100000"), "the first one on any number of threads");
 
-    let largest = refusal(ArcList { arcs: vec![(0, 1), (u64::MAX, 2)], declared: None });
-    assert!(largest.contains("the id 18446744073709551615 in arc 1, from 18446744073709551615 to 2"), "{largest}");
-    let beyond = refusal(Pairs::new(vec![0u8, 1], vec![1u8, 5]).unwrap().with_vertices(5));
-    assert!(beyond.contains("the id 5 in arc 1, from 1 to 5; expected ids below 5"), "{beyond}");
-    let beyond = refusal(Csr::new(vec![0u8, 1, 2], vec![1u64, 1 << 40]).unwrap());
-    assert!(beyond.contains("the id 1099511627776 in arc 1"), "{beyond}");
-
+    let largest = ArcList { arcs: vec![(0, 1), (u64::MAX, 2)], declared: None };
+    let beyond = Pairs::new(vec![0u8, 1], vec![1u8, 5]).unwrap().with_vertices(5);
+    for (said, words) in [
+        (refusal(largest), "the id 18446744073709551615 in arc 1, from 18446744073709551615 to 2"),
+        (refusal(beyond), "the id 5 in arc 1, from 1 to 5; expected ids below 5"),
+        (refusal(Csr::new(vec![0u8, 1, 2], vec![1u64, 1 << 40]).unwrap()), "the id 1099511627776 in arc 1"),
+    ] {
+        assert!(said.contains(words), "{said}");
+    }
     let unequal = Pairs::new(vec![1u8], vec![1u8, 2]).err().unwrap();
     assert_eq!((unequal.kind(), unequal.to_string().contains("1 tails and 2 heads")), (Kind::Data, true));
     for (indptr, words) in [
@@ -152,19 +153,9 @@ fn what_is_wrong_with_arrays_is_named_with_its_place() {
 }
 
 #[test]
-fn columns_have_no_places_beyond_their_end() {
-    let column = vec![1u16, 2, 3];
-    let mut ids = [0; 2];
-    column.read_ids(1, &mut ids).unwrap();
-    assert_eq!(ids, [2, 3]);
-    for first in [2, 3, 4, u64::MAX] {
-        assert_eq!(column.read_ids(first, &mut ids).unwrap_err().kind(), Kind::Data);
-    }
-}
-
-#[test]
-fn arrays_and_holders_of_columns_are_columns() {
-    let columns: [(Box<dyn Column>, u64); 4] = [
+fn vectors_arrays_and_holders_of_columns_are_columns_without_places_beyond_their_end() {
+    let columns: [(Box<dyn Column>, u64); 5] = [
+        (Box::new(vec![1u16, 2, 3]), 2),
         (Box::new([1usize, 2, 3]), 8),
         (Box::new(Arc::new(vec![1isize, 2, 3])), 8),
         (Box::new(Box::<[u8]>::from([1, 2, 3])), 1),
@@ -174,6 +165,9 @@ fn arrays_and_holders_of_columns_are_columns() {
         let mut ids = [0; 2];
         column.read_ids(1, &mut ids).unwrap();
         assert_eq!((ids, column.len(), column.width()), ([2, 3], 3, width));
+        for first in [2, 3, 4, u64::MAX] {
+            assert_eq!(column.read_ids(first, &mut ids).unwrap_err().kind(), Kind::Data);
+        }
     }
 }
 
@@ -216,20 +210,22 @@ impl EdgeSource for Wrong {
 fn a_source_that_contradicts_itself_is_refused_or_its_arcs_are_counted() {
     let triangle = vec![(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)];
     let wrong = |arcs, row_ends: &[u64]| Wrong { arcs, delivered: triangle.clone(), row_ends: row_ends.to_vec() };
-    for arcs in [5, 7] {
-        let words = refusal(wrong(arcs, &[]));
-        assert!(words.contains(&format!("6 arcs from number 0 on were delivered; expected {arcs}")), "{words}");
-    }
-    assert!(refusal(wrong(u64::MAX, &[])).contains("18446744073709551615 arcs; expected at most"));
     let an_arc_too_many = Wrong { arcs: 2, delivered: vec![(0, 1), (1, 0), (1, 0)], row_ends: vec![1, 2, 2, 2] };
-    assert!(refusal(an_arc_too_many).contains("3 arcs from number 0 on were delivered; expected 2"));
-    // Tails that are not those of the rows.
-    assert!(refusal(wrong(6, &[1, 2, 6, 6])).contains("the tail 0 of arc 1; expected 1"));
-    // Row ends that are invalid: the arcs are cleaned instead.
-    for row_ends in [&[2, 4, 6][..], &[9, 9, 9, 9], &[2, 1, 6, 6], &[2, 4, 5, 5]] {
-        assert_eq!(Graph::from_source(wrong(6, row_ends)).count(&Options::new()).unwrap().triangles, 1);
+    for (source, words) in [
+        (wrong(5, &[]), "6 arcs from number 0 on were delivered; expected 5"),
+        (wrong(7, &[]), "6 arcs from number 0 on were delivered; expected 7"),
+        (wrong(u64::MAX, &[]), "18446744073709551615 arcs; expected at most"),
+        (an_arc_too_many, "3 arcs from number 0 on were delivered; expected 2"),
+        // Tails that are not those of the rows.
+        (wrong(6, &[1, 2, 6, 6]), "the tail 0 of arc 1; expected 1"),
+    ] {
+        let said = refusal(source);
+        assert!(said.contains(words), "{said}");
     }
-    assert_eq!(Graph::from_source(wrong(6, &[2, 4, 6, 6])).count(&Options::new()).unwrap().triangles, 1);
+    // Row ends that are invalid: the arcs are cleaned instead; and those of the rows.
+    for row_ends in [&[2, 4, 6][..], &[9, 9, 9, 9], &[2, 1, 6, 6], &[2, 4, 5, 5], &[2, 4, 6, 6]] {
+        assert_eq!(Graph::from_source(wrong(6, row_ends)).count(&Options::new()).unwrap().triangles, 1, "{row_ends:?}");
+    }
 }
 
 #[test]
@@ -257,8 +253,9 @@ fn settings_that_only_the_library_can_make_are_refused() {
 #[test]
 fn edges_in_memory_have_no_settings_of_files() {
     let graph = Graph::from_edges([(0, 1)]);
-    for options in [Options::new().set("format", "text"), Options::new().set("header", "no")] {
-        assert_eq!(graph.count(&options.unwrap()).unwrap_err().kind(), Kind::Usage);
+    for (name, value) in [("format", "text"), ("header", "no")] {
+        let options = Options::new().set(name, value).unwrap();
+        assert_eq!(graph.count(&options).unwrap_err().kind(), Kind::Usage, "{name}");
     }
     assert_eq!(ArcSource::facts(&ArcList::default()).arcs_at_most, 0);
     let none = Graph::from_source(ArcList::default()).count(&Options::new()).unwrap();

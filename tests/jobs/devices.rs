@@ -8,6 +8,7 @@ use rayon::ThreadPool;
 
 use crate::common::job::{job, listing};
 use crate::common::place::make_pipe;
+use crate::common::{complete, pairs32};
 use trimill::testing::count::cpu::Cpu;
 use trimill::testing::execute::count::{count, count_on};
 use trimill::testing::spill::Manifest;
@@ -123,9 +124,7 @@ const TRUSS: &str = "output.truss = true";
 fn edges_of_cliques() -> String {
     let (mut text, mut first) = (String::new(), 0);
     for n in CLIQUES {
-        for a in first..first + n {
-            (a + 1..first + n).for_each(|b| text.push_str(&format!("{a} {b}\n")));
-        }
+        text.extend(complete(n).map(|(a, b)| format!("{} {}\n", first + a, first + b)));
         first += n;
     }
     text
@@ -220,10 +219,9 @@ fn every_partition_is_counted_once_by_one_of_the_devices() {
         // The results of devices agree with those of partitions.
         assert_eq!(shares.len(), devices);
         for share in &shares {
-            let own: Vec<_> =
-                partitions.iter().filter(|result| result.counted().device == Some(share.device)).collect();
-            assert_eq!(own.len(), share.partitions as usize);
-            assert_eq!(own.iter().map(|result| u128::from(result.counted().triangles)).sum::<u128>(), share.triangles);
+            assert_eq!(counted_by(&partitions, share.device), share.partitions as usize);
+            let own = partitions.iter().filter(|result| result.counted().device == Some(share.device));
+            assert_eq!(own.map(|result| u128::from(result.counted().triangles)).sum::<u128>(), share.triangles);
             assert_eq!((share.name.as_str(), share.context_bytes), (&*format!("device {}", share.device), Bytes(2)));
         }
         let made = if more.contains("rank") { "stream" } else { "spill" };
@@ -247,21 +245,15 @@ fn counted_by(results: &[PartitionFigures], device: u32) -> usize {
 
 #[test]
 fn what_a_lost_device_held_is_counted_by_the_others() {
-    for (at, more) in [
-        (0, ""),
-        (3, ""),
-        (7, ""),
-        (2, "spill.keep = true"),
-        (0, RANGES),
-        (5, RANGES),
-        (7, RANGES),
-        (9, VERTICES),
-        (3, EDGES),
-    ] {
-        let dir = tempfile::tempdir().unwrap();
-        let results = count_cliques(&[Behaviour::LostAt(at); 3], more, dir.path()).unwrap().partitions;
-        assert_whole(&results);
-        assert_eq!(spills(dir.path()), if more.contains("keep") { 9 } else { 0 }, "lost at {at}");
+    for (more, lost) in
+        [("", &[0, 3, 7][..]), ("spill.keep = true", &[2]), (RANGES, &[0, 5, 7]), (VERTICES, &[9]), (EDGES, &[3])]
+    {
+        for &at in lost {
+            let dir = tempfile::tempdir().unwrap();
+            let results = count_cliques(&[Behaviour::LostAt(at); 3], more, dir.path()).unwrap().partitions;
+            assert_whole(&results);
+            assert_eq!(spills(dir.path()), if more.contains("keep") { 9 } else { 0 }, "lost at {at}");
+        }
     }
     // A partition that a device did not finish adds nothing to the count.
     let ranges_with = |more: &str| format!("{RANGES}\n{more}");
@@ -314,7 +306,7 @@ fn a_thread_that_panics_stops_all_and_is_named() {
     }
 }
 
-#[derive(Default, Clone)]
+#[derive(Default)]
 struct Recorded {
     tasks: Vec<(Option<u64>, Unit)>,
     reports: Vec<u64>,
@@ -349,32 +341,26 @@ fn the_progress_of_counting_on_the_cores_is_that_of_arcs() {
     let dir = tempfile::tempdir().unwrap();
     // Every vertex is adjacent to those up to 40 further on, along a ring.
     let n = 4000u64;
-    let edges: Vec<String> = (0..n).flat_map(|i| (1..=40).map(move |k| format!("{i} {}", (i + k) % n))).collect();
-    std::fs::write(dir.path().join("ring.txt"), edges.join("\n")).unwrap();
-    let of = |partition: &str| {
-        let text = format!(
-            "input.path = 'ring.txt'\n{partition}\ncache.enabled = false\ncount.backend = 'cpu'\ncount.threads = 2"
-        );
-        let recorder = Arc::new(Recorder::default());
-        let control = Control::new(Arc::default(), recorder.clone());
-        let result = count(job(&text, dir.path()).unwrap(), None, None, &control).unwrap();
-        assert_eq!((result.edges, result.triangles), (40 * n, u128::from(n * 40 * 39 / 2)));
-        let recorded = lock(&recorder.0);
-        recorded.clone()
-    };
+    let edges: String = (0..n).flat_map(|i| (1..=40).map(move |k| format!("{i} {}\n", (i + k) % n))).collect();
+    std::fs::write(dir.path().join("ring.txt"), edges).unwrap();
     for partition in [
         "partition.parts = 1",
         "partition.parts = 3\npartition.partitioner = 'rank'",
         "partition.parts = 3\npartition.partitioner = 'random'",
     ] {
-        let Recorded { tasks, reports, .. } = of(partition);
-        assert_eq!(tasks, [(Some(40 * n), Unit::Arcs)], "{partition}");
+        let usual = "cache.enabled = false\ncount = { backend = 'cpu', threads = 2 }";
+        let text = format!("input.path = 'ring.txt'\n{partition}\n{usual}");
+        let recorder = Arc::new(Recorder::default());
+        let control = Control::new(Arc::default(), recorder.clone());
+        let result = count(job(&text, dir.path()).unwrap(), None, None, &control).unwrap();
+        assert_eq!((result.edges, result.triangles), (40 * n, u128::from(n * 40 * 39 / 2)));
+        let recorded = lock(&recorder.0);
+        assert_eq!(recorded.tasks, [(Some(40 * n), Unit::Arcs)], "{partition}");
+        let reports = &recorded.reports;
         // The fraction of an arc in a row block's share is rounded down.
         let reported = reports.iter().sum::<u64>();
-        assert!(
-            reports.len() > 4 && reported <= 40 * n && reported >= 40 * n - reports.len() as u64,
-            "{partition}: {reports:?}"
-        );
+        let rounded = 40 * n - reports.len() as u64..=40 * n;
+        assert!(reports.len() > 4 && rounded.contains(&reported), "{partition}: {reports:?}");
     }
 }
 
@@ -383,11 +369,7 @@ fn what_follows_is_expected_once_a_pipe_was_read() {
     let dir = tempfile::tempdir().unwrap();
     let pipe = dir.path().join("pairs");
     make_pipe(&pipe);
-    let pairs: Vec<u8> = (0..50u32).flat_map(|i| (0..i).flat_map(move |j| [i, j])).flat_map(u32::to_le_bytes).collect();
-    let writer = std::thread::spawn({
-        let pipe = pipe.clone();
-        move || std::fs::write(pipe, pairs)
-    });
+    let writer = std::thread::spawn(move || std::fs::write(pipe, pairs32(&complete(50).collect::<Vec<_>>())));
     let text = "input.path = 'pairs'\ninput.format = 'bin-u32'\ncount.backend = 'cpu'\ncache.enabled = false";
     let recorder = Arc::new(Recorder::default());
     let result = count(job(text, dir.path()).unwrap(), None, None, &Control::new(Arc::default(), recorder.clone()));

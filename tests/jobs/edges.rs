@@ -8,6 +8,7 @@ use crate::common::job::{count, input};
 use crate::common::published::Published;
 use crate::common::simple;
 use parquet::basic::Encoding;
+use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::FileReader;
 use parquet::record::RowAccessor;
 use proptest::prelude::*;
@@ -54,10 +55,8 @@ fn every_format_has_the_same_counts() {
         let input = input(name) + "cache.dir = 'cache'";
         let (text, table) = formats(|suffix| file("per_edge", &input, &format!("e.{suffix}"), dir.path()));
         let expected = rows(&text);
-        for group in table.metadata().row_groups() {
-            for column in group.columns() {
-                assert!(column.encodings().any(|encoding| encoding == Encoding::DELTA_BINARY_PACKED), "{column:?}");
-            }
+        for column in table.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns) {
+            assert!(column.encodings().any(|encoding| encoding == Encoding::DELTA_BINARY_PACKED), "{column:?}");
         }
         let row = |row: parquet::errors::Result<parquet::record::Row>| {
             let row = row.unwrap();

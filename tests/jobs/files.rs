@@ -4,3 +4,5 @@ mod folders;
 mod inputs;
 mod place;
 mod sharing;
+
+pub(crate) use place::dated;

@@ -34,42 +34,32 @@ fn a_damaged_foreign_or_missing_spill_is_named_and_no_count_is_given() {
     const NAME: &str = "part-00003.spill";
     let spill = place.path("spills").join(NAME);
     let file = spill.to_str().unwrap();
-    let is_refused = || {
-        refuses(&place, 1, &["count", "spills"], &[NAME]);
+    let is_refused = |first: &[&str]| {
+        refuses(&place, 1, first, &[NAME]);
         refuses(&place, 1, &["inspect", "spills", "--verify"], &[NAME]);
     };
-    let is_damaged = || {
-        refuses(&place, 1, &["inspect", file, "--verify"], &[NAME]);
-        refuses(&place, 1, &["inspect", "spills", "--verify"], &[NAME]);
-    };
+    let (count, inspect) = (["count", "spills"], ["inspect", file, "--verify"]);
     let whole = fs::read(&spill).unwrap();
     for at in [0, 40, 100, 200, whole.len() / 4 * 3, whole.len() - 3, whole.len() - 1] {
         fs::write(&spill, [&whole[..at], &[whole[at] ^ 16], &whole[at + 1..]].concat()).unwrap();
-        is_damaged();
+        is_refused(&inspect);
         // The section at byte 200, of the vertices' ranks, is not read when triangles are counted.
         if at != 200 {
-            is_refused();
+            is_refused(&count);
         }
     }
     fs::write(&spill, &whole[..whole.len() - 9]).unwrap();
-    is_damaged();
-    is_refused();
+    [&inspect[..], &count].into_iter().for_each(is_refused);
     // Another partition of the same job under the name of this one, and one of another job.
     for foreign in ["spills/part-00002.spill", "other/part-00003.spill"] {
         fs::copy(place.path(foreign), &spill).unwrap();
-        is_refused();
+        is_refused(&count);
     }
     refuses(&place, 1, &["inspect", "spills"], &[NAME, "job"]);
     fs::remove_file(&spill).unwrap();
-    refuses(
-        &place,
-        1,
-        &["count", "spills"],
-        &[
-            NAME,
-            "partition 3, as the manifest says; remove the file, if it is there, and build it again, by the command",
-        ],
-    );
+    let helps =
+        "partition 3, as the manifest says; remove the file, if it is there, and build it again, by the command";
+    refuses(&place, 1, &["count", "spills"], &[NAME, helps]);
     place.prints(&["partition", &typed("wiki-Vote.txt"), "--parts", "8", "--spill-dir", "spills"]);
     assert!(fs::read(&spill).unwrap() == whole);
     let result = place.answer(&["count", "spills"]);
@@ -80,12 +70,8 @@ fn a_damaged_foreign_or_missing_spill_is_named_and_no_count_is_given() {
     // As after a `partition` that was killed.
     fs::remove_file(place.path("spills/manifest.json")).unwrap();
     for command in ["count", "inspect"] {
-        refuses(
-            &place,
-            1,
-            &[command, "spills"],
-            &["spills/manifest.json: cannot be read", "partition the graph again"],
-        );
+        let said = ["spills/manifest.json: cannot be read", "partition the graph again"];
+        refuses(&place, 1, &[command, "spills"], &said);
     }
 }
 
@@ -110,17 +96,17 @@ fn a_count_reports_the_seed_of_the_partitions_and_no_unknown_settings() {
 #[test]
 fn what_was_fixed_by_partitioning_cannot_be_named_again() {
     let place = partitioned().0;
-    for settled in [
-        &["--partitioner", "random"][..],
-        &["--parts", "3"],
-        &["--prune", "none"],
-        &["--seed", "7"],
-        &["--block-bytes", "1MiB"],
-        &["--format", "text"],
-        &["--header", "no"],
-        &["--run-dir", "run"],
+    for (option, value) in [
+        ("--partitioner", "random"),
+        ("--parts", "3"),
+        ("--prune", "none"),
+        ("--seed", "7"),
+        ("--block-bytes", "1MiB"),
+        ("--format", "text"),
+        ("--header", "no"),
+        ("--run-dir", "run"),
     ] {
-        refuses(&place, 2, &[&["count", "spills"], settled].concat(), &["spills", "fixed by 'trimill partition'"]);
+        refuses(&place, 2, &["count", "spills", option, value], &["spills", "fixed by 'trimill partition'"]);
     }
     for option in ["--spill-dir", "--work-dir"] {
         refuses(&place, 2, &["count", "spills", option, "other"], &["spills: holds", option, "leave it out"]);
@@ -133,8 +119,8 @@ fn what_was_fixed_by_partitioning_cannot_be_named_again() {
         (&["--per-edge", "e.tsv"], "the triangles on each edge"),
         (&["--truss"], "the trussness of edges"),
     ] {
-        let command = [&["count", "spills"], asked].concat();
-        refuses(&place, 2, &command, &[named, "the total alone", "name the graph's file"]);
+        let said = [named, "the total alone", "name the graph's file"];
+        refuses(&place, 2, &[&["count", "spills"], asked].concat(), &said);
     }
     refuses(&place, 2, &["count", "spills", "--method", "polak", "--backend", "cpu"], &["polak"]);
     assert!(!place.path("run").exists() && !place.path("other").exists());

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use crate::common::job::{SETTINGS, arcs, count, data};
+use crate::common::job::{SETTINGS, arcs, count, input};
 use crate::common::packed::{tarred, zipped, zst};
 use crate::common::place::{Place, stderr, text, with_suffix};
 use proptest::prelude::*;
@@ -15,17 +15,17 @@ use trimill::{Error, Graph, Kind, Options};
 type Arcs = Vec<(u64, u64)>;
 
 fn write(dir: &Path, name: &str, directed: bool, vertices: &[u64], arcs: &Arcs) {
-    let lines = |rows: Vec<String>| rows.concat();
-    fs::write(dir.join(format!("{name}.v")), lines(vertices.iter().map(|v| format!("{v}\n")).collect())).unwrap();
-    fs::write(dir.join(format!("{name}.e")), lines(arcs.iter().map(|(u, v)| format!("{u} {v}\n")).collect())).unwrap();
-    let text = format!(
+    let (n, m) = (vertices.len(), arcs.len());
+    let properties = format!(
         "# Filenames\ngraph.{name}.vertex-file = {name}.v\ngraph.{name}.edge-file = {name}.e\n\
-         graph.{name}.meta.vertices = {}\ngraph.{name}.meta.edges = {}\ngraph.{name}.directed = {directed}\n\
-         graph.{name}.algorithms = bfs, lcc\n",
-        vertices.len(),
-        arcs.len()
+         graph.{name}.meta.vertices = {n}\ngraph.{name}.meta.edges = {m}\ngraph.{name}.directed = {directed}\n\
+         graph.{name}.algorithms = bfs, lcc\n"
     );
-    fs::write(dir.join(format!("{name}.properties")), text).unwrap();
+    let vertices: String = vertices.iter().map(|v| format!("{v}\n")).collect();
+    let edges: String = arcs.iter().map(|(u, v)| format!("{u} {v}\n")).collect();
+    for (suffix, text) in [("v", vertices), ("e", edges), ("properties", properties)] {
+        fs::write(dir.join(format!("{name}.{suffix}")), text).unwrap();
+    }
 }
 
 /// The lines of a file: an id and a value, ids ascending.
@@ -116,46 +116,35 @@ proptest! {
 #[test]
 fn other_inputs_have_all_vertices_that_they_declare_and_directions_if_that_is_said() {
     let dir = tempfile::tempdir().unwrap();
-    let of = |name: &str, text: &str, more: &str| {
-        fs::write(dir.path().join(name), text).unwrap();
-        let output = dir.path().join(format!("{name}.lcc"));
-        let _ = fs::remove_file(&output);
-        count(&format!("input.path = '{name}'\noutput = {{ lcc = '{name}.lcc'{more} }}"), dir.path()).unwrap();
-        fs::read_to_string(output).unwrap()
-    };
     let matrix = |kind: &str| format!("%%MatrixMarket matrix coordinate pattern {kind}\n6 6 4\n2 1\n3 1\n3 2\n4 3\n");
-    assert_eq!(of("g.mtx", &matrix("general"), ""), "1 1\n2 1\n3 0.3333333333333333\n4 0\n5 0\n6 0\n");
-    // An entry of a symmetric matrix is two arcs, one of another matrix is one.
-    assert_eq!(
-        of("s.mtx", &matrix("symmetric"), ", directed = true"),
-        "1 1\n2 1\n3 0.3333333333333333\n4 0\n5 0\n6 0\n"
-    );
-    assert_eq!(
-        of("d.mtx", &matrix("general"), ", directed = true"),
-        "1 0.5\n2 0.5\n3 0.16666666666666666\n4 0\n5 0\n6 0\n"
-    );
-    // A list has the vertices with an edge; if its ids have no gap, also one with a loop alone.
-    assert_eq!(of("g.txt", "5 7\n7 9\n9 5\n9 7\n", ", directed = true"), "5 1\n7 0.5\n9 0.5\n");
-    assert_eq!(of("loop.txt", "0 1\n1 2\n2 0\n3 3\n", ""), "0 1\n1 1\n2 1\n3 0\n");
-    assert_eq!(
-        of("far.txt", "0 18446744073709551614\n5 0\n5 18446744073709551614\n", ""),
-        "0 1\n5 1\n18446744073709551614 1\n"
-    );
+    let (general, symmetric) = (matrix("general"), matrix("symmetric"));
+    let far = "0 18446744073709551614\n5 0\n5 18446744073709551614\n";
+    for (name, text, directed, expected) in [
+        ("g.mtx", &*general, false, "1 1\n2 1\n3 0.3333333333333333\n4 0\n5 0\n6 0\n"),
+        // An entry of a symmetric matrix is two arcs, one of another matrix is one.
+        ("s.mtx", &symmetric, true, "1 1\n2 1\n3 0.3333333333333333\n4 0\n5 0\n6 0\n"),
+        ("d.mtx", &general, true, "1 0.5\n2 0.5\n3 0.16666666666666666\n4 0\n5 0\n6 0\n"),
+        // A list has the vertices with an edge; if its ids have no gap, also one with a loop alone.
+        ("g.txt", "5 7\n7 9\n9 5\n9 7\n", true, "5 1\n7 0.5\n9 0.5\n"),
+        ("loop.txt", "0 1\n1 2\n2 0\n3 3\n", false, "0 1\n1 1\n2 1\n3 0\n"),
+        ("far.txt", far, false, "0 1\n5 1\n18446744073709551614 1\n"),
+    ] {
+        fs::write(dir.path().join(name), text).unwrap();
+        let more = if directed { ", directed = true" } else { "" };
+        count(&format!("input.path = '{name}'\noutput = {{ lcc = '{name}.lcc'{more} }}"), dir.path()).unwrap();
+        assert_eq!(fs::read_to_string(dir.path().join(format!("{name}.lcc"))).unwrap(), expected, "{name}");
+    }
 }
 
 #[test]
 fn real_crawls_have_the_coefficients_of_the_definition_by_direction() {
     let dir = tempfile::tempdir().unwrap();
-    let path = data("wiki-Vote.txt");
-    let arcs = arcs("wiki-Vote.txt");
+    let (input, arcs) = (input("wiki-Vote.txt"), arcs("wiki-Vote.txt"));
     let vertices: Vec<u64> = arcs.iter().flat_map(|&(u, v)| [u, v]).collect();
     let expected = by_definition(true, &vertices, &arcs);
     for setting in SETTINGS {
-        let job = format!(
-            "input.path = '{}'\ncache.dir = 'cache'\n{setting}\noutput = {{ lcc = 'l.txt.zst', directed = true, force = true }}",
-            path.display()
-        );
-        count(&job, dir.path()).unwrap();
+        let output = "output = { lcc = 'l.txt.zst', directed = true, force = true }";
+        count(&format!("{input}cache.dir = 'cache'\n{setting}\n{output}"), dir.path()).unwrap();
         let found = zstd::decode_all(fs::File::open(dir.path().join("l.txt.zst")).unwrap()).unwrap();
         let found = values(std::str::from_utf8(&found).unwrap());
         assert!(are_near(&found, &expected), "{setting}");
@@ -209,20 +198,23 @@ fn what_contradicts_itself_is_refused_with_the_file_and_the_line() {
     says(&fails(dir, lcc), &["g.v:5: the vertex 2 is there twice"]);
     write(dir, "g", true, &[1, 2, 3, 8], &arcs);
     let properties = fs::read_to_string(dir.join("g.properties")).unwrap();
-    let with = |from: &str, to: &str| fs::write(dir.join("g.properties"), properties.replace(from, to)).unwrap();
-    with("edges = 4", "edges = 5");
-    says(&fails(dir, ""), &["g.e: 4 edges; expected 5", "meta.edges"]);
-    with("vertices = 4", "vertices = 3");
-    says(&fails(dir, ""), &["g.v: 4 vertices; expected 3", "meta.vertices"]);
-    with("directed = true", "directed = maybe");
-    says(&fails(dir, ""), &["g.properties", "'maybe', not 'true' or 'false'"]);
-    with("directed = true", "directed = false");
-    says(&fails(dir, "output = { lcc = 'l.txt', directed = true }"), &["directions of a graph", "has none"]);
-    with("", "");
-    fs::write(dir.join("g.v"), "1\n2\nx 3\n8\n").unwrap();
-    says(&fails(dir, lcc), &["g.v:3: 2 columns; expected the id of a vertex"]);
-    fs::write(dir.join("g.v"), "1\n2\n-3\n8\n").unwrap();
-    says(&fails(dir, lcc), &["g.v:3: the negative number -3"]);
+    let directions = "output = { lcc = 'l.txt', directed = true }";
+    for (from, to, more, said) in [
+        ("edges = 4", "edges = 5", "", ["g.e: 4 edges; expected 5", "meta.edges"]),
+        ("vertices = 4", "vertices = 3", "", ["g.v: 4 vertices; expected 3", "meta.vertices"]),
+        ("directed = true", "directed = maybe", "", ["g.properties", "'maybe', not 'true' or 'false'"]),
+        ("directed = true", "directed = false", directions, ["directions of a graph", "has none"]),
+    ] {
+        fs::write(dir.join("g.properties"), properties.replace(from, to)).unwrap();
+        says(&fails(dir, more), &said);
+    }
+    fs::write(dir.join("g.properties"), properties).unwrap();
+    for (third, said) in
+        [("x 3", "g.v:3: 2 columns; expected the id of a vertex"), ("-3", "g.v:3: the negative number -3")]
+    {
+        fs::write(dir.join("g.v"), format!("1\n2\n{third}\n8\n")).unwrap();
+        says(&fails(dir, lcc), &[said]);
+    }
     fs::remove_file(dir.join("g.v")).unwrap();
     says(&fails(dir, lcc), &["g.v: does not exist; expected the vertices of a Graphalytics graph"]);
     fs::write(dir.join("g.v"), "1\n2\n3\n8\n").unwrap();
@@ -281,11 +273,15 @@ fn memory_for_directions_is_asked_for_before_anything_is_counted() {
     assert!(found.iter().all(|&(id, value)| value == expected[id as usize % 30].1), "{found:?}");
 }
 
+/// Arcs between the ids below 60, some of them in both directions.
+fn sixty() -> Arcs {
+    (0..60).flat_map(|i| [(i, (i + 1) % 60), (i, (i + 2) % 60), (i, (i * 7 + 3) % 60)]).collect()
+}
+
 #[test]
 fn the_directions_of_a_cached_input_are_kept_beside_its_graph() {
     let place = Place::new();
-    let arcs: Arcs = (0..60).flat_map(|i| [(i, (i + 1) % 60), (i, (i + 2) % 60), (i, (i * 7 + 3) % 60)]).collect();
-    let vertices: Vec<u64> = (0..60).collect();
+    let (arcs, vertices): (Arcs, Vec<u64>) = (sixty(), (0..60).collect());
     let count = |arcs: &Arcs| {
         let args = ["count", "g", "--lcc", "l.txt", "--force", "--cache-dir", "cache", "--backend", "cpu", "-v"];
         let output = place.command(&args).output().unwrap();
@@ -316,16 +312,14 @@ fn the_directions_of_a_cached_input_are_kept_beside_its_graph() {
 #[test]
 fn shards_are_merged_to_the_same_file() {
     let place = Place::new();
-    let arcs: Arcs = (0..60).flat_map(|i| [(i, (i + 1) % 60), (i, (i + 2) % 60), (i, (i * 7 + 3) % 60)]).collect();
-    let vertices: Vec<u64> = (0..64).collect();
+    let (arcs, vertices): (Arcs, Vec<u64>) = (sixty(), (0..64).collect());
     for directed in [true, false] {
         let name = format!("g{directed}");
         write(&place.path(""), &name, directed, &vertices, &arcs);
         let (run, file) = (format!("run-{directed}"), format!("l-{directed}.txt"));
         place.sharded(&run, &[&name, "--parts", "3", "--lcc", &file]);
-        let found = values(&place.read(&file));
         let expected = by_definition(directed, &vertices, &arcs);
-        assert!(are_near(&found, &expected), "{directed}");
+        assert!(are_near(&values(&place.read(&file)), &expected), "{directed}");
     }
 }
 

@@ -4,13 +4,12 @@
 mod arrow;
 mod parquet;
 
-use std::collections::BTreeMap;
-use std::io::Write;
 use std::num::ParseIntError;
 use std::path::Path;
 use std::str::FromStr;
 
-use super::figures::by_all_pairs;
+use super::figures::{AtVertices, OnEdges, by_all_pairs};
+use crate::common::complete;
 use crate::common::job::{SETTINGS, count, job, listing};
 use crate::common::packed::{gz, zst};
 use crate::common::place::Place;
@@ -29,8 +28,7 @@ fn names() -> Vec<String> {
         "Zürich", "名前", "-4",
     ];
     let mut names: Vec<String> = odd.iter().map(|&name| name.to_owned()).collect();
-    names.push("x".repeat(16_384));
-    names.push("x".repeat(16_383));
+    names.extend([16_384, 16_383].map(|length| "x".repeat(length)));
     names.extend((0..43).map(|i| format!("http://example.org/{}", i * i)));
     names
 }
@@ -53,10 +51,10 @@ fn lines(arcs: &[Edge]) -> String {
     arcs.iter().map(|(tail, head)| format!("{},{}\n", quoted(tail), quoted(head))).collect()
 }
 
-/// Degree and triangles of each name, and triangles on each edge.
+/// Of names.
 struct Expected {
-    vertices: BTreeMap<String, (u32, u64)>,
-    edges: BTreeMap<Edge, u32>,
+    vertices: AtVertices<String>,
+    edges: OnEdges<String>,
 }
 
 fn expected(arcs: &[Edge]) -> Expected {
@@ -111,14 +109,11 @@ fn assert_counted(dir: &Path, expected: &Expected, text: &str) -> RunResult {
 fn assert_written(dir: &Path, expected: &Expected) {
     let found = rows(&dir.join("v.tsv"), '\t');
     assert!(found.is_sorted_by(|a, b| a[0].as_bytes() < b[0].as_bytes()));
-    let found: BTreeMap<String, (u32, u64)> =
-        found.into_iter().map(|row| (row[0].clone(), (number(&row[1]), number(&row[2])))).collect();
-    assert!(found == expected.vertices);
-    let found: BTreeMap<Edge, u32> = rows(&dir.join("e.csv"), ',')
-        .into_iter()
-        .map(|row| ((row[0].clone(), row[1].clone()), number(&row[2])))
-        .collect();
-    assert!(found == expected.edges);
+    let found = found.into_iter().map(|row| (row[0].clone(), (number(&row[1]), number(&row[2]))));
+    assert!(found.collect::<AtVertices<String>>() == expected.vertices);
+    let found = rows(&dir.join("e.csv"), ',').into_iter();
+    let found = found.map(|row| ((row[0].clone(), row[1].clone()), number(&row[2])));
+    assert!(found.collect::<OnEdges<String>>() == expected.edges);
 }
 
 #[test]
@@ -162,13 +157,11 @@ fn coefficients_of_all_vertices_have_names() {
 fn several_files_and_compressed_ones_are_one_graph() {
     let (dir, arcs, expected) = known();
     std::fs::create_dir(dir.path().join("parts")).unwrap();
-    let (first, rest) = arcs.split_at(200);
-    let (second, third) = rest.split_at(200);
-    let part = |name: &str| std::fs::File::create(dir.path().join("parts").join(name)).unwrap();
+    let part = |name: &str, bytes: &[u8]| std::fs::write(dir.path().join("parts").join(name), bytes).unwrap();
     // A comment, a header in front of the second file would be an arc; line ends of Windows.
-    write!(part("1.csv"), "# all names\n\n{}", lines(first)).unwrap();
-    part("2.csv.zst").write_all(&zst(lines(second).replace('\n', "\r\n"))).unwrap();
-    part("3.csv.gz").write_all(&gz(lines(third).trim_end())).unwrap();
+    part("1.csv", format!("# all names\n\n{}", lines(&arcs[..200])).as_bytes());
+    part("2.csv.zst", &zst(lines(&arcs[200..400]).replace('\n', "\r\n")));
+    part("3.csv.gz", &gz(lines(&arcs[400..]).trim_end()));
     for (threads, memory) in [(1, "64MiB"), (5, "100MiB")] {
         let input = "input = { path = 'parts', names = true, header = 'no' }";
         let text = format!("{input}\ncount.threads = {threads}\nmemory.host = '{memory}'");
@@ -198,11 +191,9 @@ fn the_verifier_counts_them() {
 fn trusses_have_edges_by_name() {
     let dir = tempfile::tempdir().unwrap();
     // A complete graph of five names, and an edge.
-    let name = |i: usize| ["a b", "b", "c\"", "d", "e"][i];
-    let mut text: String =
-        (0..5).flat_map(|u| (0..u).map(move |v| format!("{}\t{}\n", quoted(name(u)), quoted(name(v))))).collect();
-    text += "e\tf\n";
-    std::fs::write(dir.path().join("names.tsv"), text).unwrap();
+    let name = |i: u64| ["a b", "b", "c\"", "d", "e"][i as usize];
+    let text: String = complete(5).map(|(u, v)| format!("{}\t{}\n", quoted(name(u)), quoted(name(v)))).collect();
+    std::fs::write(dir.path().join("names.tsv"), text + "e\tf\n").unwrap();
     let text = "input = { path = 'names.tsv', names = true }\n[output]\ntruss = true\nper_edge = 't.csv'";
     let result = count(text, dir.path()).unwrap();
     assert_eq!(result.truss.unwrap().largest().unwrap().k, 5);
@@ -215,23 +206,24 @@ fn trusses_have_edges_by_name() {
 fn the_cache_tells_names_from_numbers_and_notices_changes() {
     let dir = tempfile::tempdir().unwrap();
     let cached = |names: bool, file: &str| {
-        let names = if names { ", names = true" } else { "" };
-        let text = format!(
-            "input = {{ path = 'n.txt', format = 'text'{names} }}\ncache.dir = 'cache'\n[output]\nper_vertex = '{file}'\nforce = true"
-        );
+        let input = format!("input = {{ path = 'n.txt', format = 'text', names = {names} }}");
+        let text = format!("{input}\ncache.dir = 'cache'\noutput = {{ per_vertex = '{file}', force = true }}");
         let result = count(&text, dir.path()).unwrap();
-        let vertices = rows(&dir.path().join(file), '\t').into_iter().map(|row| row[0].clone()).collect::<Vec<_>>();
-        (result.stages.iter().any(|stage| stage.name == "cached"), vertices)
+        let vertices: Vec<_> = rows(&dir.path().join(file), '\t').into_iter().map(|row| row[0].clone()).collect();
+        (result.stages.iter().any(|stage| stage.name == "cached"), vertices.join(" "))
     };
     std::fs::write(dir.path().join("n.txt"), "01 1\n1 2\n10 2\n").unwrap();
-    let by_name = ["01", "1", "10", "2"].map(str::to_owned).to_vec();
-    assert_eq!(cached(true, "a.tsv"), (false, by_name.clone()));
-    assert_eq!(cached(true, "b.tsv"), (true, by_name.clone()));
-    assert_eq!(cached(false, "c.tsv"), (false, ["1", "2", "10"].map(str::to_owned).to_vec()));
-    assert_eq!(cached(true, "d.tsv"), (true, by_name));
+    for (names, file, is_cached, vertices) in [
+        (true, "a.tsv", false, "01 1 10 2"),
+        (true, "b.tsv", true, "01 1 10 2"),
+        (false, "c.tsv", false, "1 2 10"),
+        (true, "d.tsv", true, "01 1 10 2"),
+    ] {
+        assert_eq!(cached(names, file), (is_cached, vertices.to_owned()), "{file}");
+    }
     assert_eq!(listing(&dir.path().join("cache")).iter().filter(|name| name.ends_with(".trimgraf")).count(), 2);
     std::fs::write(dir.path().join("n.txt"), "01 1\n1 2\n10 3\n").unwrap();
-    assert_eq!(cached(true, "e.tsv"), (false, ["01", "1", "10", "2", "3"].map(str::to_owned).to_vec()));
+    assert_eq!(cached(true, "e.tsv"), (false, "01 1 10 2 3".to_owned()));
 }
 
 /// The sections of a graph file, without the footer, which has times.
@@ -352,20 +344,15 @@ fn what_is_no_list_of_names_is_refused() {
     }
     let read = count("input = { path = 'marked', names = true, header = 'no' }", dir.path()).unwrap();
     assert_eq!((read.vertices, read.edges, read.triangles), (5, 4, 1));
-    for (name, text) in [
-        ("n.bin", &[1u8, 0, 0, 0, 2, 0, 0, 0][..]),
-        ("n.mtx", b"%%MatrixMarket matrix coordinate pattern general\n1 1 0\n"),
+    let (list, matrix) = (b"a b\nb c\n", b"%%MatrixMarket matrix coordinate pattern general\n1 1 0\n");
+    for (name, text, settings, words) in [
+        ("n.bin", &[1u8, 0, 0, 0, 2, 0, 0, 0][..], "", "whose ids are numbers"),
+        ("n.mtx", matrix, "", "whose ids are numbers"),
+        ("n.txt", list, "output.per_vertex = 'v.npy'", "an array of counts by id"),
+        ("n.txt", list, "partition.partitioner = 'file:parts.txt'", "by numbers"),
+        ("n.txt", list, "output.lcc = 'l.txt'\noutput.directed = true", "directions of edges"),
     ] {
-        let error = refused(name, text, "");
-        assert!(error.kind() == Kind::Usage && error.to_string().contains("whose ids are numbers"), "{error}");
-    }
-    let text = b"a b\nb c\n";
-    for (settings, words) in [
-        ("output.per_vertex = 'v.npy'", "an array of counts by id"),
-        ("partition.partitioner = 'file:parts.txt'", "by numbers"),
-        ("output.lcc = 'l.txt'\noutput.directed = true", "directions of edges"),
-    ] {
-        let error = refused("n.txt", text, settings);
+        let error = refused(name, text, settings);
         assert!(error.kind() == Kind::Usage && error.to_string().contains(words), "{error}");
     }
     // Without the setting, an id that is no integer is an error that names it.
@@ -383,11 +370,8 @@ fn a_caller_counts_names_and_has_no_arrays_of_them() {
     assert_eq!(Graph::from_file(&path).count(&named).unwrap().triangles, 1);
     let prepared = Graph::from_file(&path).prepare(&named).unwrap();
     assert_eq!(prepared.count(&options).unwrap().triangles, 1);
-    for refused in [
-        prepared.vertices(&options).map(drop),
-        prepared.edges(&options).map(drop),
-        prepared.degrees(&options).map(drop),
-    ] {
+    let (vertices, edges) = (prepared.vertices(&options).map(drop), prepared.edges(&options).map(drop));
+    for refused in [vertices, edges, prepared.degrees(&options).map(drop)] {
         assert!(refused.unwrap_err().to_string().contains("ids are names"));
     }
 }

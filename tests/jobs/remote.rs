@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::common::job::{arcs, data};
 use crate::common::packed::{gz, zipped, zst};
 use crate::common::place::{self, Place, stderr};
-use crate::common::server::{Answer, Object, Server};
+use crate::common::server::{Answer, Asked, Object, Server};
 use crate::common::tables::parquet;
 use crate::common::{pairs32, pairs64};
 use ::parquet::column::writer::ColumnWriter;
@@ -103,9 +103,8 @@ fn a_list_of_objects_stands_for_them() {
     let place = Place::new();
     let [one, other] = halves();
     // Paths from the folder of the list on, and as Common Crawl has them, from the root on.
-    let list = gz("host/one.txt\ngraph/host/other.txt\n");
     let server = serve(vec![
-        ("graph/edges.paths.gz", list),
+        ("graph/edges.paths.gz", gz("host/one.txt\ngraph/host/other.txt\n")),
         ("graph/host/one.txt", one.into()),
         ("graph/host/other.txt", other.into()),
         ("graph/wrong.paths", b"host/one.txt\n/etc/hosts\n".to_vec()),
@@ -119,10 +118,8 @@ fn a_list_of_objects_stands_for_them() {
         place.refuses(&["count", &server.url(&format!("graph/{name}")), "--no-cache"], 1, &[said]);
     }
     // A list that was fetched, of files that were not.
-    place.write(
-        "edges.paths",
-        format!("{}\n{}\n", server.url("graph/host/one.txt"), server.url("graph/host/other.txt")),
-    );
+    let urls = ["one", "other"].map(|name| server.url(&format!("graph/host/{name}.txt")));
+    place.write("edges.paths", urls.join("\n") + "\n");
     counts(&place, &["count", "edges.paths", "--no-cache"]);
 }
 
@@ -148,15 +145,13 @@ fn connections_that_break_change_no_count_and_objects_that_change_have_none() {
 fn only_an_unchanged_object_is_in_the_cache() {
     let place = Place::new();
     let text = fs::read_to_string(data("ca-HepTh.txt")).unwrap();
-    let with = |tag: &'static str, text: &str| {
-        let object = Object { modified: Some("Wed, 01 Jan 2025 00:00:00 GMT"), ..Object::tagged(text, tag) };
-        Server::of(object)
-    };
+    let modified = Some("Wed, 01 Jan 2025 00:00:00 GMT");
+    let with = |tag| Server::of(Object { modified, ..Object::tagged(text.clone(), tag) });
     let cached = |server: &Server, query: &str| {
         let url = format!("{}?{query}", server.url("g.txt"));
         place.answer(&["count", "--cache-dir", "cache", &url])["stages"][0]["name"] == "cached"
     };
-    let server = with("\"1\"", &text);
+    let server = with("\"1\"");
     assert!(!cached(&server, "a=1"));
     let before = server.asked().len();
     // With another query it is the same object; only its version is requested.
@@ -167,7 +162,7 @@ fn only_an_unchanged_object_is_in_the_cache() {
     place.prints(&["cache", "remove", "--cache-dir", "cache", &format!("{}?a=3", server.url("g.txt"))]);
     assert!(!cached(&server, "a=1"));
     // Without a strong ETag nothing is cached.
-    let server = with("W/\"1\"", &text);
+    let server = with("W/\"1\"");
     assert!(!cached(&server, "") && !cached(&server, ""));
     place.refuses(&["count", &server.url("g.txt"), "--run-dir", "run"], 2, &["a URL with a strong ETag"]);
 }
@@ -182,16 +177,12 @@ fn no_credential_is_written_anywhere() {
     let (place, server) = (Place::new(), serve(files()));
     let url = |name: &str| format!("http://me:hunter2@127.0.0.1:{}/{name}?sig=hunter2#hunter2", server.port);
     let shown = server.url("g.txt");
-    place.write(
-        "jobs.toml",
-        format!("[[job]]\ninput.path = '{}'\n[[job]]\ninput.path = '{}'\n", url("g.txt"), url("gone")),
-    );
+    let job = |name: &str| format!("[[job]]\ninput.path = '{}'\n", url(name));
+    place.write("jobs.toml", job("g.txt") + &job("gone"));
     let text = url("g.txt");
+    let outputs = ["--report", "r.html", "--trace", "t.json", "--output", "out", "--run-dir", "run"];
     let commands: [&[&str]; 11] = [
-        &[
-            "count", &text, "-vvv", "--report", "r.html", "--trace", "t.json", "--output", "out", "--run-dir", "run",
-            "--json",
-        ],
+        &[&["count", &text, "-vvv", "--json"], &outputs[..]].concat(),
         &["count", &text, "-vvv", "--run-dir", "run", "--seed", "9"],
         &["count", &text, "--against", "all", "-v"],
         &["prepare", &text, "--run-dir", "prepared", "--shards", "2", "--lcc", "l.txt", "-vvv"],
@@ -214,23 +205,16 @@ fn no_credential_is_written_anywhere() {
     assert!(lines.is_empty(), "{lines:?}");
     let written = contents(&place.path(""));
     let named = |wanted: &str| {
-        written
-            .iter()
-            .filter(|(_, bytes)| String::from_utf8_lossy(bytes).contains(wanted))
-            .map(|(name, _)| name)
-            .collect::<Vec<_>>()
+        let named = written.iter().filter(|(_, bytes)| String::from_utf8_lossy(bytes).contains(wanted));
+        named.map(|(name, _)| name).collect::<Vec<_>>()
     };
     for file in ["r.html", "job.json", "p.html"] {
         assert!(named(&shown).iter().any(|name| name.ends_with(file)), "{file}: {:?}", named(&shown));
     }
     assert!(named("hunter2").is_empty(), "{:?}", named("hunter2"));
     // It was used, though.
-    assert!(
-        server
-            .asked()
-            .iter()
-            .all(|asked| asked.headers.contains_key("authorization") && asked.target.contains("hunter2"))
-    );
+    let used = |asked: &Asked| asked.headers.contains_key("authorization") && asked.target.contains("hunter2");
+    assert!(server.asked().iter().all(used));
 }
 
 #[test]

@@ -24,9 +24,7 @@ const OF_THE_PROCESS: usize = 40;
 fn child() {
     let dir = tempfile::tempdir().unwrap();
     let base = dir.path();
-    let program = program();
-    let metis = Some(Helper::metis(program));
-    let control = Control::silent();
+    let (metis, control) = (Some(Helper::metis(program())), Control::silent());
     let alone = |what: &str| {
         let threads = std::fs::read_dir("/proc/self/task").unwrap().count();
         assert!(threads < OF_THE_PROCESS, "{what}: {threads} threads");

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use super::edges::rows_of;
 use super::figures::{OnEdges, taken};
-use crate::common::job::{SETTINGS, count, data, input, job};
+use crate::common::job::{SETTINGS, count, data, input, job, typed};
 use crate::common::place::{Place, number_after, stderr};
 use trimill::testing::execute::verify::verify;
-use trimill::{Backend, Control, Graph, Kind, Observer, Options, RunResult, Unit};
+use trimill::{Backend, Control, Graph, Kind, Observer, Options, RunResult, Trusses, Unit};
 use trimill_generate::{Family, generate};
 
 /// By `k_truss` of NetworkX 3.6 for every k: the largest k, the vertices and edges of its truss, and the sum of all edges' trussness.
@@ -78,8 +78,7 @@ fn peeling_that_ends_at_a_k_leaves_the_edges_of_its_truss() {
             assert_eq!(rows(&found), expected, "{name} {k}");
             let trusses = result.truss.unwrap();
             assert_eq!((trusses.until, trusses.largest_k), (Some(k), whole.largest_k.min(k)), "{name}");
-            let below =
-                |trusses: &trimill::Trusses| trusses.by_k.iter().copied().filter(|t| t.k < k).collect::<Vec<_>>();
+            let below = |trusses: &Trusses| trusses.by_k.iter().copied().filter(|t| t.k < k).collect::<Vec<_>>();
             assert_eq!(below(&trusses), below(&whole), "{name} {k}");
         }
     }
@@ -97,16 +96,12 @@ fn counts_at_vertices_beside_it_are_those_of_triangles() {
 #[test]
 fn resumed_jobs_and_shards_have_the_same_trusses() {
     let place = Place::new();
-    let dir = place.path("");
-    let input = data("wiki-Vote.txt").display().to_string();
-    let [expected, _] = verified(&format!("input.path = '{input}'"), &dir);
+    let (dir, input) = (place.path(""), input("wiki-Vote.txt"));
+    let [expected, _] = verified(&input, &dir);
     // In one run directory: triangles, then trussness under the same name, then only a truss, and all of it again.
+    let job = input + "run.dir = 'run'\npartition.parts = 3\ncount.backend = 'cpu'\n";
     let file = |more: &str| {
-        let text = format!(
-            "input.path = '{input}'\nrun.dir = 'run'\npartition.parts = 3\ncount.backend = 'cpu'\n\
-             output = {{ per_edge = 'e.tsv', force = true{more} }}"
-        );
-        count(&text, &dir).unwrap();
+        count(&format!("{job}output = {{ per_edge = 'e.tsv', force = true{more} }}"), &dir).unwrap();
         std::fs::read_to_string(dir.join("e.tsv")).unwrap()
     };
     let triangles = file("");
@@ -117,7 +112,7 @@ fn resumed_jobs_and_shards_have_the_same_trusses() {
         assert!(!of_truss.is_empty() && of_truss.values().all(|&k| k == 10));
         assert!(file("") == triangles);
     }
-    let merged = place.sharded("shards", &[&input, "--truss", "--per-edge", "merged.tsv"]);
+    let merged = place.sharded("shards", &[&typed("wiki-Vote.txt"), "--truss", "--per-edge", "merged.tsv"]);
     assert_eq!(merged["truss"]["largest_k"], 23);
     assert!(std::fs::read_to_string(dir.join("merged.tsv")).unwrap() == expected);
 }

@@ -3,7 +3,6 @@
 use std::num::NonZeroU32;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Output;
 use std::time::Duration;
 
 use crate::common::job::typed;
@@ -14,22 +13,20 @@ use trimill::testing::job::parse::parse;
 use trimill::testing::report::BenchReport;
 use trimill::{Control, Kind};
 
-/// `trimill bench` without GPUs.
-fn bench(place: &Place, arguments: &[&str]) -> Output {
-    place.run(&[&["bench"], arguments, &["--json", "--progress", "none"]].concat())
-}
-
-fn report(output: &Output) -> BenchReport {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(output)))
+/// How `trimill bench` ends, what it says and its report.
+fn bench(place: &Place, arguments: &[&str]) -> (Option<i32>, String, BenchReport) {
+    let output = place.run(&[&["bench"], arguments, &["--json", "--progress", "none"]].concat());
+    let said = stderr(&output);
+    let report = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{said}"));
+    (output.status.code(), said, report)
 }
 
 #[test]
 fn all_methods_of_the_cpu_count_what_was_published() {
     let (place, karate, facebook) = (Place::without_gpus(), typed("karate.mtx"), typed("facebook_combined.txt"));
     let graphs = [karate.as_str(), &facebook, "--expect", "45,1612010", "--runs", "2"];
-    let output = bench(&place, &[&graphs[..], &["--output", "b.json", "--report", "b.html"]].concat());
-    let report = report(&output);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let (code, said, report) = bench(&place, &[&graphs[..], &["--output", "b.json", "--report", "b.html"]].concat());
+    assert_eq!(code, Some(0), "{said}");
     assert_eq!((report.baseline.to_string().as_str(), report.graphs.len()), ("forward@cpu", 2));
     for (graph, (vertices, edges)) in report.graphs.iter().zip([(34, 78), (4039, 88_234)]) {
         assert_eq!((graph.vertices, graph.edges), (vertices, edges));
@@ -52,21 +49,20 @@ fn all_methods_of_the_cpu_count_what_was_published() {
 #[test]
 fn what_cannot_count_is_a_row_and_a_wrong_count_an_exit_code() {
     let (place, karate) = (Place::without_gpus(), typed("karate.mtx"));
-    let refused = bench(&place, &[&karate, "--methods", "lstc,bitmap,forward", "--parts", "2", "--runs", "1"]);
-    assert_eq!(refused.status.code(), Some(0));
-    let graph = &report(&refused).graphs[0];
-    let problems: Vec<Option<&str>> =
-        graph.methods.iter().map(|method| method.problem.as_ref().map(|problem| problem.kind.as_str())).collect();
-    assert_eq!(problems, [Some("resource"), None, Some("usage")], "no GPU; fine; cannot be cut");
+    let methods = ["--methods", "lstc,bitmap,forward", "--parts", "2", "--runs", "1"];
+    let (code, _, report) = bench(&place, &[&[&*karate], &methods[..]].concat());
+    let graph = &report.graphs[0];
+    let problems = graph.methods.iter().map(|method| method.problem.as_ref().map(|problem| problem.kind.as_str()));
+    assert!(problems.eq([Some("resource"), None, Some("usage")]), "no GPU; fine; cannot be cut: {:?}", graph.methods);
+    assert_eq!(code, Some(0));
     assert_eq!((graph.methods[1].parts, graph.reference.as_deref()), (Some(2), Some("bitmap@cpu")));
 
-    let wrong = bench(&place, &[&karate, "--methods", "bitmap", "--expect", "44", "--runs", "1"]);
-    assert_eq!((wrong.status.code(), report(&wrong).graphs[0].methods[0].correct), (Some(1), Some(false)));
-    let said = stderr(&wrong);
+    let (code, said, report) = bench(&place, &[&karate, "--methods", "bitmap", "--expect", "44", "--runs", "1"]);
+    assert_eq!((code, report.graphs[0].methods[0].correct), (Some(1), Some(false)));
     assert!(said.contains("karate.mtx: bitmap@cpu: WRONG: counted 45 triangles; expected 44 (--expect)"), "{said}");
     place.refuses(&["bench", &karate, "--methods", "lstc"], 3, &["no method counted"]);
-    let verified = bench(&place, &[&karate, "--methods", "bitmap", "--verify", "--runs", "1"]);
-    assert_eq!(report(&verified).graphs[0].reference.as_deref(), Some("trimill verify"));
+    let (.., report) = bench(&place, &[&karate, "--methods", "bitmap", "--verify", "--runs", "1"]);
+    assert_eq!(report.graphs[0].reference.as_deref(), Some("trimill verify"));
     place.refuses(&["bench", &karate, "--methods", "bitmpa"], 2, &["did you mean `bitmap`?"]);
     let missing = place.refuses(&["bench", &karate, "/nowhere/g.txt", "--json"], 1, &[]);
     let said: serde_json::Value = serde_json::from_slice(&missing.stdout).unwrap();
@@ -92,11 +88,10 @@ fn a_comparison_that_cannot_be_written_is_refused_and_no_folder_is_made_for_it()
 fn one_bad_graph_does_not_stop_the_others() {
     let place = Place::without_gpus();
     place.write("bad.txt", "0 1\n1 two\n");
-    let output = bench(&place, &["bad.txt", &typed("karate.mtx"), "--methods", "bitmap", "--runs", "1"]);
-    assert_eq!(output.status.code(), Some(1));
-    let graphs = report(&output).graphs;
+    let graphs = ["bad.txt", &typed("karate.mtx"), "--methods", "bitmap", "--runs", "1"];
+    let (code, said, BenchReport { graphs, .. }) = bench(&place, &graphs);
+    assert_eq!((code, said.matches("bad.txt").count()), (Some(1), 1), "{said}");
     assert!(graphs[0].problem.as_ref().unwrap().message.contains("bad.txt:2"), "{:?}", graphs[0].problem);
-    assert_eq!(stderr(&output).matches("bad.txt").count(), 1, "{}", stderr(&output));
     assert_eq!(graphs[1].methods[0].correct, Some(true));
 }
 
@@ -148,17 +143,15 @@ fn with_children(body: &str, timeout: f64) -> Vec<(String, String)> {
 
 #[test]
 fn a_child_that_crashes_hangs_or_prints_garbage_ends_alone() {
+    let error = r#"{"kind":"resource","message":"no room"}"#;
+    let answer = format!(r#"{{"schema_version":1,"version":"0","job":null,"error":{error}}}"#);
+    let refused = format!("read job; echo '{answer}'; read job");
     for (body, timeout, kind, words) in [
         ("echo first >&2; echo 'the last word' >&2; exit 7", 60.0, "crash", "with exit code 7: the last word"),
         ("kill -KILL $$", 60.0, "crash", "(signal 9, SIGKILL)"),
         ("exec sleep 60", 0.2, "timeout", "stopped after 0.2 s"),
         ("read job; echo \"$job\"; exec sleep 60", 60.0, "crash", "not a result"),
-        (
-            r#"read job; echo '{"schema_version":1,"version":"0","job":null,"error":{"kind":"resource","message":"no room"}}'; read job"#,
-            60.0,
-            "resource",
-            "no room",
-        ),
+        (&refused, 60.0, "resource", "no room"),
     ] {
         for (found, message) in with_children(body, timeout) {
             assert!(found == kind && message.contains(words), "{body}: {found}: {message}");

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::common::job::typed;
+use crate::common::job::{listing, typed};
 use crate::common::place::{Place, stderr, text};
 
 pub(crate) fn trimill(arguments: &[&str]) -> Output {
@@ -96,15 +96,13 @@ fn the_job_files_that_come_with_it_are_right() {
 
 #[test]
 fn no_option_is_suggested_that_the_command_refuses() {
-    for (line, suggested) in [
-        ("merge r --shard 0/1", None),
-        ("prepare g --keep-spil", None),
-        ("count g --keep-spil", Some("'--keep-spill'")),
-    ] {
+    for (line, suggests) in
+        [("merge r --shard 0/1", false), ("prepare g --keep-spil", false), ("count g --keep-spil", true)]
+    {
         let said = text(&trimill(&line.split(' ').collect::<Vec<_>>()).stderr);
         assert!(said.starts_with("error: unexpected argument"), "{said}");
-        assert_eq!(said.contains("a similar argument exists"), suggested.is_some(), "{said}");
-        assert!(suggested.is_none_or(|option| said.contains(option)), "{said}");
+        let found = ["a similar argument exists", "'--keep-spill'"].map(|words| said.contains(words));
+        assert_eq!(found, [suggests; 2], "{said}");
     }
 }
 
@@ -137,14 +135,11 @@ fn the_quick_start_goes_out_of_core_and_has_the_published_count() {
 #[test]
 fn one_line_says_why_the_cpu_counts_unless_it_was_chosen() {
     let (place, graph) = (Place::without_gpus(), typed("karate.mtx"));
-    let lines = |more: &[&str]| {
+    for (more, lines) in [(&[][..], 1), (&["--quiet"], 0), (&["--backend", "cpu"], 0)] {
         let output = place.run(&[&["count", &graph, "--no-cache", "--progress", "none"], more].concat());
-        assert_eq!(output.status.code(), Some(0));
-        stderr(&output).lines().filter(|line| line.contains("counting on the CPU: ")).count()
-    };
-    assert_eq!(lines(&[]), 1);
-    assert_eq!(lines(&["--quiet"]), 0);
-    assert_eq!(lines(&["--backend", "cpu"]), 0);
+        let told = stderr(&output).matches("counting on the CPU: ").count();
+        assert_eq!((output.status.code(), told), (Some(0), lines), "{more:?}");
+    }
 }
 
 #[test]
@@ -152,15 +147,10 @@ fn the_first_signal_ends_the_copy_of_standard_input() {
     use std::io::Write;
     use std::process::Stdio;
 
-    let work = tempfile::tempdir().unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_trimill"))
-        .args(["count", "-", "--no-cache", "--format", "text", "--work-dir"])
-        .arg(work.path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let place = Place::new();
+    let mut command = place.command(&["count", "-", "--no-cache", "--format", "text", "--work-dir", "work"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     // More than a pipe's buffer, so once it is written the program is copying. Then the pipe stays open without further data.
     input.write_all("0 1\n".repeat(1 << 18).as_bytes()).unwrap();
@@ -168,7 +158,7 @@ fn the_first_signal_ends_the_copy_of_standard_input() {
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     drop(input);
-    assert_eq!(std::fs::read_dir(work.path()).unwrap().count(), 0);
+    assert!(listing(&place.path("work")).is_empty());
 }
 
 #[test]
@@ -179,14 +169,14 @@ fn a_header_is_told_in_one_line_and_may_be_decided() {
         let output = place.run(&[&["count", "k4.txt", "--json", "--backend", "cpu"], more].concat());
         assert!(output.status.success(), "{}", stderr(&output));
         let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        let told = stderr(&output).lines().filter(|line| line.contains("'4 6' is a header")).count();
+        let told = stderr(&output).matches("'4 6' is a header").count();
         (result["triangles"].as_u64().unwrap(), result["edges"].as_u64().unwrap(), told)
     };
     assert_eq!(count(&[]), (4, 6, 1));
     // Each interpretation has its own entry in the cache.
-    assert_eq!(count(&["--header", "no"]), (4, 7, 0));
-    assert_eq!(count(&["--header", "yes"]), (4, 6, 0));
-    assert_eq!(count(&["--header", "no"]), (4, 7, 0));
+    for (header, edges) in [("no", 7), ("yes", 6), ("no", 7)] {
+        assert_eq!(count(&["--header", header]), (4, edges, 0), "{header}");
+    }
 }
 
 #[test]
@@ -221,10 +211,9 @@ fn an_answer_takes_ten_lines_of_80_columns_and_more_only_if_that_is_asked_for() 
         assert!(answer.starts_with(first), "{answer}");
         let lines: Vec<&str> = answer.lines().collect();
         assert!((5..=10).contains(&lines.len()) && lines.iter().all(|line| line.chars().count() <= 80), "{answer}");
-        for word in ["vertices", "edges", "transitivity", "removed", "threads of the CPU", "1 part by", "host ", "time"]
-        {
-            assert!(answer.contains(word), "{word}: {answer}");
-        }
+        let words =
+            ["vertices", "edges", "transitivity", "removed", "threads of the CPU", "1 part by", "host ", "time"];
+        words.iter().for_each(|word| assert!(answer.contains(word), "{word}: {answer}"));
         let details = printed(&["--details"]);
         assert!(details.contains("Partition memory") && details.contains("Stages"), "{details}");
     }
@@ -242,21 +231,16 @@ fn a_table_on_standard_output_is_alone_there() {
             assert!(count(&name).status.success());
             std::fs::read_to_string(name).unwrap()
         });
-        assert!(
-            tabs.lines().count() > 3 && tabs.replace('\t', ",") == commas && commas.contains(','),
-            "{option}: {commas}"
-        );
+        let same = tabs.replace('\t', ",") == commas && commas.contains(',');
+        assert!(same && tabs.lines().count() > 3, "{option}: {commas}");
         let output = count("-");
         assert_eq!(text(&output.stdout), tabs, "{option}");
         assert!(text(&output.stderr).contains("triangles  "), "{option}: {}", text(&output.stderr));
         // A file that exists already, as when a shell redirects output.
-        let shell = format!(
-            "{} count {graph} --no-cache --backend cpu {option} - > {} 2> /dev/null",
-            env!("CARGO_BIN_EXE_trimill"),
-            file("o")
-        );
+        let (trimill, o) = (env!("CARGO_BIN_EXE_trimill"), file("o"));
+        let shell = format!("{trimill} count {graph} --no-cache --backend cpu {option} - > {o} 2> /dev/null");
         assert!(Command::new("sh").args(["-c", &shell]).status().unwrap().success());
-        assert_eq!(std::fs::read_to_string(file("o")).unwrap(), tabs, "{option}");
+        assert_eq!(std::fs::read_to_string(o).unwrap(), tabs, "{option}");
     }
     let job = |input: &str, output: &str| {
         format!("[[job]]\ninput.path = '{input}'\ncache.enabled = false\ncount.backend = 'cpu'\n{output}\n")
@@ -273,6 +257,5 @@ fn a_table_on_standard_output_is_alone_there() {
         assert_eq!(objects, if json.is_empty() { [0, 0] } else { [3, 1] }, "{}", text(&output.stderr));
     }
     let run = dir.path().join("run").display().to_string();
-    let prepared = trimill(&["prepare", &graph, "--run-dir", &run, "--per-edge", "-"]);
-    assert_eq!(prepared.status.code(), Some(2), "{}", text(&prepared.stderr));
+    Place::new().refuses(&["prepare", &graph, "--run-dir", &run, "--per-edge", "-"], 2, &[]);
 }

@@ -40,12 +40,8 @@ fn bytes_on_the_cpu() {
     assert_eq!(listed.len(), SerialMethod::ALL.len());
     for method in SerialMethod::ALL {
         let Footprint { per_resident_arc, per_local, .. } = method.footprint();
-        assert_eq!(
-            listed[method.name()][1..],
-            [per_resident_arc.to_string(), per_local.to_string()],
-            "{}",
-            method.name()
-        );
+        let bytes = [per_resident_arc.to_string(), per_local.to_string()];
+        assert_eq!(listed[method.name()][1..], bytes, "{}", method.name());
     }
 }
 

@@ -1,8 +1,9 @@
 //! Pairs and Arrow streams from a pipe: read once, as they arrive.
 
-use std::fs::File;
-use std::io::Write;
 use std::process::{Command, Output};
+use std::sync::Arc;
+
+use serde_json::Value;
 
 use crate::common::arrow::arrow;
 use crate::common::place::text;
@@ -13,10 +14,10 @@ fn shell(folder: &std::path::Path, line: &str) -> Output {
     Command::new("sh").args(["-c", &line]).current_dir(folder).output().unwrap()
 }
 
-fn triangles(output: &Output) -> u64 {
+#[track_caller]
+fn result(output: &Output) -> Value {
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    result["triangles"].as_u64().unwrap()
+    serde_json::from_slice(&output.stdout).unwrap()
 }
 
 /// Counts on the cores, in the folder `work`.
@@ -46,17 +47,16 @@ fn pairs_from_a_pipe_are_not_copied() {
     // 719,400 pairs take 5.8 MB, and no file may have more than 0.5.
     let small = "ulimit -f 512";
     let generate = "trimill generate complete --vertices 1200 --progress none --output";
-    let of_1200 = 1200 * 1199 * 1198 / 6;
+    let of_1200 = 1200_u64 * 1199 * 1198 / 6;
     for (line, written) in [
         (format!("{small}; {generate} - | {COUNT} -"), false),
         (format!("{small}; mkfifo pairs; {generate} - > pairs & {COUNT} pairs"), false),
         // Beyond this limit they are encoded, and written to files.
         (format!("{generate} - | TRIMILL_BUCKETS=65536 {COUNT} - --threads 2"), true),
     ] {
-        let output = shell(folder.path(), &line);
-        assert_eq!(triangles(&output), of_1200, "{line}");
-        let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        let input = &result["stages"].as_array().unwrap()[0];
+        let result = result(&shell(folder.path(), &line));
+        assert_eq!(result["triangles"], of_1200, "{line}");
+        let input = &result["stages"][0];
         assert_eq!((&input["name"], &input["bytes_in"]), (&"input".into(), &(8 * 719_400).into()), "{input}");
         assert_eq!(input["bytes_out"].as_u64().unwrap() > 0, written, "{input}");
         assert_eq!(std::fs::read_dir(folder.path().join("work")).unwrap().count(), 0, "{line}");
@@ -66,7 +66,7 @@ fn pairs_from_a_pipe_are_not_copied() {
 #[test]
 fn what_comes_through_a_pipe_is_counted_or_refused_as_a_file_is() {
     let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, bytes: &[u8]| File::create(folder.path().join(name)).unwrap().write_all(bytes).unwrap();
+    let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
     let complete = |ids: [u32; 4]| -> Vec<u8> {
         let pairs = (0..4).flat_map(|i| (0..4).map(move |j| [ids[i], ids[j]]));
         pairs.flatten().flat_map(u32::to_le_bytes).collect()
@@ -81,10 +81,10 @@ fn what_comes_through_a_pipe_is_counted_or_refused_as_a_file_is() {
     write("refused", b"404: Not Found \n");
     let piped = |name, more: &str| shell(folder.path(), &format!("cat {name} | {COUNT} - {more}"));
     for name in ["dense", "packed", "sparse"] {
-        assert_eq!(triangles(&piped(name, "")), 4, "{name}");
+        assert_eq!(result(&piped(name, ""))["triangles"], 4, "{name}");
     }
     // A file is read twice where ids are sparse, a pipe needs memory for all of them.
-    assert_eq!(triangles(&shell(folder.path(), &format!("{COUNT} far"))), 4);
+    assert_eq!(result(&shell(folder.path(), &format!("{COUNT} far")))["triangles"], 4);
     for (name, more, code, said) in [
         ("far", "--host-memory 1GiB", 3, "write the arcs to a file"),
         ("sparse", "--host-memory 100MiB", 3, "--host-memory"),
@@ -124,10 +124,9 @@ fn arrow_stream(vertices: u32, rows: usize, wide: bool) -> Vec<u8> {
     let batch = |arcs: &[[u32; 2]]| {
         let column = |end: usize| -> ArrayRef {
             let ids = arcs.iter().map(|arc| arc[end]);
-            if wide {
-                std::sync::Arc::new(ids.map(i64::from).collect::<Int64Array>())
-            } else {
-                std::sync::Arc::new(ids.collect::<UInt32Array>())
+            match wide {
+                true => Arc::new(ids.map(i64::from).collect::<Int64Array>()),
+                false => Arc::new(ids.collect::<UInt32Array>()),
             }
         };
         RecordBatch::try_from_iter([("src", column(0)), ("dst", column(1))]).unwrap()
@@ -148,15 +147,14 @@ fn streams_of_arrow_from_a_pipe_are_read_as_they_come() {
     write("two", &[&small[..], &small[..]].concat());
     let count = COUNT.replace("--format bin-u32", "--host-memory 100MiB --threads 2");
     let piped = |limit: &str, name: &str| shell(folder.path(), &format!("{limit} cat {name} | {count} -"));
-    let of_1200 = 1200 * 1199 * 1198 / 6;
+    let of_1200 = 1200_u64 * 1199 * 1198 / 6;
     // 1,440,000 arcs take 11.5 MB, and no file may have more than 0.5.
-    let output = piped("ulimit -f 512;", "batches");
-    assert_eq!(triangles(&output), of_1200);
-    let result: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert!(result["stages"][0]["bytes_in"].as_u64().unwrap() > 11_500_000, "{}", result["stages"][0]);
+    let batches = result(&piped("ulimit -f 512;", "batches"));
+    assert_eq!(batches["triangles"], of_1200);
+    assert!(batches["stages"][0]["bytes_in"].as_u64().unwrap() > 11_500_000, "{}", batches["stages"][0]);
     // A batch that takes more than a thread may hold, and ids that may need a second pass, are copied.
     for name in ["single", "wide"] {
-        assert_eq!(triangles(&piped("", name)), of_1200, "{name}");
+        assert_eq!(result(&piped("", name))["triangles"], of_1200, "{name}");
         assert!(!piped("ulimit -f 512;", name).status.success(), "{name}");
         assert_eq!(std::fs::read_dir(folder.path().join("work")).unwrap().count(), 0, "{name}");
     }

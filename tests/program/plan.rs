@@ -7,11 +7,7 @@ use trimill::testing::rates::Rates;
 
 const ON_CPU: [&str; 2] = ["--backend", "cpu"];
 
-fn crawl() -> String {
-    typed("cnr-symmetric.graph")
-}
-
-/// A tenth of the edges, where the figures do not matter.
+/// For tests in which the figures do not matter.
 fn votes() -> String {
     typed("wiki-Vote.txt")
 }
@@ -35,11 +31,8 @@ fn the_answer_takes_a_dozen_lines_of_80_columns_and_tables_come_with_details() {
         assert!((8..=12).contains(&text.lines().count()), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let names: Vec<&str> = text.lines().map(|line| line[..15].trim_end()).filter(|name| !name.is_empty()).collect();
-        let named = [
-            "fits", "graph", "counted", "partitions", "counting memory", "host memory", "disk", "time, about",
-            "more memory",
-        ];
-        assert_eq!(names, named, "{text}");
+        let named = "fits, graph, counted, partitions, counting memory, host memory, disk, time, about, more memory";
+        assert_eq!(names.join(", "), named, "{text}");
         let details = String::from_utf8(place.prints(&[&words[..], &["--details"]].concat())).unwrap();
         assert!(details.starts_with(&text) && details.contains("Other numbers of parts"), "{details}");
     }
@@ -70,14 +63,12 @@ fn more_memory_saves_what_a_plan_with_more_memory_says() {
             for figure in ["parts", "preparing", "counting_seconds", "seconds"] {
                 assert_eq!(one[figure], with[figure], "{budget} {bytes}: {figure}");
             }
-            assert!(
-                one["seconds"].as_f64() < less["seconds"].as_f64() && one["parts"].as_u64() < less["parts"].as_u64()
-            );
+            for figure in ["seconds", "parts"] {
+                assert!(one[figure].as_f64() < less[figure].as_f64(), "{budget} {bytes}: {figure}");
+            }
             compared += 1;
         }
-        if let Some(last) = found.last() {
-            assert_eq!(last["parts"], 1, "{budget}: {found:?}");
-        }
+        assert!(found.last().is_none_or(|last| last["parts"] == 1), "{budget}: {found:?}");
     }
     assert!(compared >= 4, "{compared}");
 }
@@ -98,7 +89,11 @@ fn seconds_follow_from_the_rates_of_the_machine() {
         }
         let with = |rates: Rates| {
             rates.store(&cache).unwrap();
-            let plan = planned(&crawl(), &place, &[options, &["--cache-dir", cache.to_str().unwrap()]].concat());
+            let plan = planned(
+                &typed("cnr-symmetric.graph"),
+                &place,
+                &[options, &["--cache-dir", cache.to_str().unwrap()]].concat(),
+            );
             let of = |figure: &str| plan[figure].as_f64().unwrap();
             let start = if plan["backend"] == "cpu" { 0.0 } else { trimill::testing::plan::cost::GPU_START };
             let sum = plan["preparing"]["seconds"].as_f64().unwrap() + start + of("counting_seconds");
@@ -130,7 +125,7 @@ fn a_plan_says_why_there_are_so_many_partitions() {
 fn the_least_host_memory_suffices() {
     let place = Place::new();
     for more in [&[][..], &["--partitioner", "contiguous"], &["--partitioner", "random", "--per-edge", "e.tsv"]] {
-        let graph = crawl();
+        let graph = typed("cnr-symmetric.graph");
         let words = [&[&*graph, "--no-cache", "--threads", "2"], &ON_CPU[..], more].concat();
         let (plan, ..) = place.least_suffices("--host-memory", &words, |least| least / 2);
         // If no partitioner is named, the mode that takes less is enough.
@@ -143,17 +138,16 @@ fn the_least_host_memory_suffices() {
 #[test]
 fn more_memory_is_enough_where_less_is() {
     let place = Place::new();
-    let ring = |vertices, file| {
+    for (vertices, file) in [("2000000", "ring.sg"), ("300000", "small.sg")] {
         place.prints(&["generate", "ring-lattice", "--vertices", vertices, "--k", "1", "--output", file, "--quiet"]);
-    };
-    ring("2000000", "ring.sg");
-    ring("300000", "small.sg");
+    }
     // Ids with gaps: a table of those that occur takes less than arrays over all.
     place.write("gaps.txt", (0..50_000).map(|i| format!("{} {}\n", 40 * i, 40 * (i + 1))).collect::<String>());
-    for (input, partitioner) in [("ring.sg", "contiguous"), ("small.sg", "metis"), ("gaps.txt", "rank")] {
-        let metis = ["--parts", "3"];
-        let parts = if partitioner == "metis" { &metis[..] } else { &[] };
-        let common = [&[input, "--no-cache", "--threads", "1", "--partitioner", partitioner], parts, &ON_CPU].concat();
+    for (input, settings) in
+        [("ring.sg", &["contiguous"][..]), ("small.sg", &["metis", "--parts", "3"]), ("gaps.txt", &["rank"])]
+    {
+        let threads = [input, "--no-cache", "--threads", "1"];
+        let common = [&threads, &ON_CPU[..], &["--partitioner"], settings].concat();
         let (plan, ..) = place.least_suffices("--host-memory", &common, |least| least / 10 * 9);
         let least = plan["smallest_host_memory"].as_u64().unwrap();
         for more in [2, 4, 6] {
@@ -226,7 +220,7 @@ fn rows_that_are_near_take_less_time() {
         let plan = planned("graph.bin", &place, &["--backend", "cpu", "--no-cache", "--threads", "2"]);
         plan["counting_seconds"].as_f64().unwrap() / plan["edges"].as_f64().unwrap()
     };
-    let (grid, uniform) =
-        (of_edge(&["kings-grid", "--rows", "250", "--columns", "250"]), of_edge(&["gap-urand", "--scale", "16"]));
+    let grid = of_edge(&["kings-grid", "--rows", "250", "--columns", "250"]);
+    let uniform = of_edge(&["gap-urand", "--scale", "16"]);
     assert!(2.0 * grid < uniform && uniform < 20.0 * grid, "{grid} {uniform}");
 }

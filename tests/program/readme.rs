@@ -91,8 +91,8 @@ fn what_the_readme_and_the_guide_show_is_what_the_program_prints() {
         let mut shell = Command::new("sh");
         shell.args(["-c", command]).current_dir(dir.path()).env("PATH", &path);
         // Pretend that there is no GPU.
-        let run =
-            shell.env("XDG_CACHE_HOME", dir.path().join("cache")).env("CUDA_VISIBLE_DEVICES", "").output().unwrap();
+        shell.env("XDG_CACHE_HOME", dir.path().join("cache")).env("CUDA_VISIBLE_DEVICES", "");
+        let run = shell.output().unwrap();
         assert!(run.status.success(), "{command}: {}", String::from_utf8_lossy(&run.stderr));
         let output = String::from_utf8(run.stdout).unwrap();
         let printed: Vec<String> = output.lines().map(without_measures).collect();

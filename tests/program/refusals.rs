@@ -40,12 +40,8 @@ fn budgets_below_the_floor_name_the_smallest_that_works() {
         refuses(&place, 3, &["plan", &graph, "--backend", backend, "--device-memory", "1KiB"], &[said]);
     }
     refuses(&place, 3, &["count", &graph, "--block-bytes", "100"], &["row blocks of 100 bytes", "longest row"]);
-    refuses(
-        &place,
-        2,
-        &["count", &graph, "--parts", "4000000000"],
-        &["4000000000 is not a number of parts", "1048576"],
-    );
+    let said = ["4000000000 is not a number of parts", "1048576"];
+    refuses(&place, 2, &["count", &graph, "--parts", "4000000000"], &said);
     let kept = ["count", &graph, "--partitioner", "rank", "--keep-spill", "--spill-dir", "kept"];
     refuses(&place, 2, &kept, &["the partitioner rank", "kept"]);
     let partition = ["partition", &graph, "--partitioner", "rank", "--spill-dir", "kept"];
@@ -98,15 +94,11 @@ fn a_disk_that_fills_while_preparing_is_described() {
         let text = stderr(&output);
         assert_eq!(output.status.code(), Some(3), "{text}");
         let error = text.lines().last().unwrap();
-        assert!(
-            error.contains("work") && error.contains("are free in") && error.contains("free some space"),
-            "{error}"
-        );
+        let says = |words: &[&str]| words.iter().for_each(|words| assert!(error.contains(words), "{words}: {error}"));
+        says(&["work", "are free in", "free some space"]);
         if error.contains("arcs that are sorted") {
             described += 1;
-            for words in ["at most, of which", "were written", "--work-dir", "--host-memory"] {
-                assert!(error.contains(words), "{error}");
-            }
+            says(&["at most, of which", "were written", "--work-dir", "--host-memory"]);
         }
         assert!(listing(&place.path("work")).is_empty());
     }
@@ -118,7 +110,8 @@ fn a_disk_that_fills_while_preparing_is_described() {
 fn budgets_above_the_memory_of_this_machine_are_planned_and_not_counted() {
     let place = Place::new();
     let karate = data("karate.mtx");
-    place.write("job.toml", format!("[[job]]\nname = 'a'\ninput.path = '{karate}'\n[[job]]\nname = 'b'\ninput.path = '{karate}'\nmemory.host = '512TiB'\n"));
+    let job = |name: char, more: &str| format!("[[job]]\nname = '{name}'\ninput.path = '{karate}'\n{more}");
+    place.write("job.toml", job('a', "") + &job('b', "memory.host = '512TiB'\n"));
     let host = ["--host-memory", "512TiB"];
     for command in [&["count", &karate][..], &["verify", &karate], &["partition", &karate, "--spill-dir", "s"]] {
         refuses(&place, 2, &[command, &host].concat(), &["512.0 TiB", "at most", "the memory of this machine"]);
@@ -176,15 +169,8 @@ fn a_spill_directory_that_is_a_file_or_full_ends_with_3() {
 fn nobody_is_told_to_remove_what_this_program_did_not_write() {
     let place = Place::new();
     place.write("g.txt", "0 1\n1 2\n2 0\n");
-    let texts: [&[u8]; 7] = [
-        b"0 1\n1 2\n2 0\n",
-        b"x",
-        b"{}",
-        b"{\"version\": 2, \"name\": \"site\", \"icons\": []}",
-        b"[1, 2]",
-        &[0; 200],
-        &[b'7'; 200],
-    ];
+    let manifest = b"{\"version\": 2, \"name\": \"site\", \"icons\": []}";
+    let texts: [&[u8]; 7] = [b"0 1\n1 2\n2 0\n", b"x", b"{}", manifest, b"[1, 2]", &[0; 200], &[b'7'; 200]];
     let names = [
         "edges.txt", "manifest.json", "prepared.json", "job.json", "result.json", "part-00000.json", "g.trimgraf",
         "r.html",
@@ -231,10 +217,9 @@ fn methods_of_whole_graphs_are_refused_where_there_may_be_partitions() {
     place.write("g.txt", "this is no graph\n");
     place.write("p.txt", "0\n0\n1\n");
     for cut in [["--parts", "2"], ["--partitioner", "file:p.txt"]] {
-        for command in
-            [&["count"][..], &["plan"], &["prepare", "--run-dir", "run"], &["partition", "--spill-dir", "spills"]]
-        {
-            let words = [command, &["g.txt", "--no-cache", "--method", "forward"], &cut].concat();
+        for command in ["count", "plan", "prepare --run-dir run", "partition --spill-dir spills"] {
+            let command: Vec<&str> = command.split(' ').collect();
+            let words = [&command[..], &["g.txt", "--no-cache", "--method", "forward"], &cut].concat();
             refuses(&place, 2, &words, &["'forward' counts whole graphs only"]);
         }
     }
@@ -242,9 +227,8 @@ fn methods_of_whole_graphs_are_refused_where_there_may_be_partitions() {
     // Parts that an earlier start recorded.
     place.write("g.txt", "0 1\n1 2\n2 0\n2 3\n3 4\n");
     place.prints(&["count", "g.txt", "--parts", "2", "--partitioner", "rank", "--run-dir", "run"]);
-    fs::remove_file(place.path("run/result.json")).unwrap();
-    for record in ["run/part-00000.json", "run/part-00001.json"] {
-        fs::remove_file(place.path(record)).unwrap();
+    for record in ["result", "part-00000", "part-00001"] {
+        fs::remove_file(place.path(format!("run/{record}.json"))).unwrap();
     }
     let again = ["count", "g.txt", "--partitioner", "rank", "--run-dir", "run", "--method", "forward"];
     refuses(&place, 2, &again, &["2 parts for method forward", "whole graphs only"]);

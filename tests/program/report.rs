@@ -6,14 +6,10 @@ use crate::common::job::typed;
 use crate::common::place::Place;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use trimill::RunResult;
+use trimill::{PartitionFigures, RunResult};
 
 /// A graph of `tests/data`, and its triangles as published.
 const GRAPH: (&str, u128) = ("facebook_combined.txt", 1_612_010);
-
-fn graph() -> String {
-    typed(GRAPH.0)
-}
 
 fn result(json: &[u8]) -> RunResult {
     let result: RunResult = serde_json::from_slice(json).unwrap();
@@ -23,11 +19,8 @@ fn result(json: &[u8]) -> RunResult {
 
 /// The JSON elements of a page, as a browser finds them: the text from the end of the start tag to the next `</script`.
 fn elements(page: &str) -> Vec<(&str, &str)> {
-    let after = page.split("<script type=\"application/json\" ").skip(1);
-    after
-        .map(|text| text.split_once('>').unwrap())
-        .map(|(tag, rest)| (tag, rest.split("</script").next().unwrap()))
-        .collect()
+    let after = page.split("<script type=\"application/json\" ").skip(1).map(|text| text.split_once('>').unwrap());
+    after.map(|(tag, rest)| (tag, rest.split("</script").next().unwrap())).collect()
 }
 
 fn element<T: DeserializeOwned>(page: &str, id: &str) -> T {
@@ -55,19 +48,15 @@ const MODES: [&[&str]; 2] = [
 fn a_timeline_has_every_row_block_of_every_partition_within_the_time_of_the_job() {
     for mode in MODES {
         let place = Place::new();
-        let input = graph();
+        let input = typed(GRAPH.0);
         let words = ["count", &input, "--json", "--report", "r.html", "--trace", "t.json", "--backend", "cpu"];
         let result = result(&place.prints(&[&words, mode].concat()));
         let timeline = result.timeline.as_ref().unwrap();
         assert_eq!(timeline.seconds, result.seconds);
         for track in &timeline.tracks {
             for span in &track.spans {
-                assert!(
-                    span.start >= 0.0 && span.start + span.seconds <= result.seconds + 1e-3,
-                    "{}: {span:?}",
-                    track.name
-                );
-                assert!((span.busy, span.merged) == (span.seconds, 1), "{span:?}");
+                let within = span.start >= 0.0 && span.start + span.seconds <= result.seconds + 1e-3;
+                assert!(within && (span.busy, span.merged) == (span.seconds, 1), "{}: {span:?}", track.name);
             }
             assert!(track.spans.is_sorted_by(|a, b| a.start <= b.start), "{}", track.name);
         }
@@ -119,15 +108,13 @@ fn a_timeline_has_every_row_block_of_every_partition_within_the_time_of_the_job(
 #[test]
 fn a_report_compares_with_an_earlier_result() {
     let place = Place::new();
-    let input = graph();
+    let input = typed(GRAPH.0);
     place.write("earlier.json", place.prints(&["count", &input, "--json", "--parts", "3", "--report", "first.html"]));
     place.write("plan.json", place.prints(&["plan", &input, "--json"]));
     place.write("failed.json", place.run(&["count", "missing.txt", "--json"]).stdout);
     place.write("lines.jsonl", place.read("earlier.json").repeat(2));
-    place.write(
-        "bench.json",
-        place.prints(&["bench", &input, "--methods", "bitmap", "--runs", "1", "--json", "--backend", "cpu"]),
-    );
+    let bench = ["bench", &input, "--methods", "bitmap", "--runs", "1", "--json", "--backend", "cpu"];
+    place.write("bench.json", place.prints(&bench));
     place.write("other.json", "{\"triangles\": 3}");
     let newer = place.read("earlier.json");
     place.write("newer.json", newer.replacen("\"schema_version\":1", "\"schema_version\":2", 1));
@@ -149,16 +136,12 @@ fn a_report_compares_with_an_earlier_result() {
     // A job of a file compares with the result that it replaces; the page of all jobs does so, too.
     let plain = result(&place.prints(&["count", &input, "--output", "o", "--parts", "2", "--json", "--clustering"]));
     assert!(plain.timeline.is_none() && plain.degrees.is_none(), "nothing is recorded unless it is asked for");
-    let job = format!(
-        "[[job]]\ninput.path = '{input}'\noutput = {{ dir = 'o', force = true, report = 'j.html', against = 'o/result.json' }}\n"
-    );
-    place.write("job.toml", job);
+    let output = "output = { dir = 'o', force = true, report = 'j.html', against = 'o/result.json' }";
+    place.write("job.toml", format!("[[job]]\ninput.path = '{input}'\n{output}\n"));
     place.prints(&["run", "job.toml", "--report", "all.html"]);
     for page in ["j.html", "all.html"] {
-        let page = place.read(page);
-        assert_eq!(element::<RunResult>(&page, "result-1-earlier").parts, 2);
+        assert_eq!(element::<RunResult>(&place.read(page), "result-1-earlier").parts, 2, "{page}");
     }
-
     let page = place.read("r.html");
     assert_eq!(context(&page)["entries"][0]["against"], "earlier.json");
     let mut before: RunResult = serde_json::from_slice(&fs::read(place.path("earlier.json")).unwrap()).unwrap();
@@ -171,15 +154,15 @@ fn a_report_compares_with_an_earlier_result() {
 fn the_job_in_a_report_repeats_the_job() {
     for mode in MODES {
         let place = Place::new();
-        let input = graph();
+        let input = typed(GRAPH.0);
         let words = ["count", &input, "--json", "--report", "r.html", "--backend", "cpu", "--device-memory", "3MiB"];
         let first = result(&place.prints(&[&words, mode].concat()));
         let page = place.read("r.html");
         place.write("again.toml", context(&page)["entries"][0]["job"].as_str().unwrap());
         let second = result(&place.prints(&["run", "again.toml", "--json"]));
         let of = |result: &RunResult| {
-            let partitions =
-                result.partitions.iter().map(|p| (p.id, p.local_vertices, p.arcs_kept, p.counted().triangles));
+            let figures = |p: &PartitionFigures| (p.id, p.local_vertices, p.arcs_kept, p.counted().triangles);
+            let partitions = result.partitions.iter().map(figures);
             let budgets = (result.device_memory, result.host_memory);
             let chosen = (result.method.clone(), result.partitioner.clone(), result.mode, budgets);
             (partitions.collect::<Vec<_>>(), chosen, result.clustering.clone())
@@ -191,11 +174,9 @@ fn the_job_in_a_report_repeats_the_job() {
 #[test]
 fn a_batch_a_plan_and_a_comparison_have_reports() {
     let place = Place::new();
-    let input = graph();
-    place.write(
-        "jobs.toml",
-        format!("[[job]]\nname = 'a'\ninput.path = '{input}'\n[[job]]\nname = 'b'\ninput.path = 'missing.txt'\n"),
-    );
+    let input = typed(GRAPH.0);
+    let job = |name: char, input: &str| format!("[[job]]\nname = '{name}'\ninput.path = '{input}'\n");
+    place.write("jobs.toml", job('a', &input) + &job('b', "missing.txt"));
     // Fails, since one job does; its report is there all the same.
     let output = place.run(&["run", "jobs.toml", "--report", "all.html", "--json"]);
     assert_eq!(output.status.code(), Some(1));
@@ -223,7 +204,7 @@ fn a_batch_a_plan_and_a_comparison_have_reports() {
 #[test]
 fn nothing_but_an_earlier_report_or_an_empty_file_is_replaced() {
     let place = Place::new();
-    let input = graph();
+    let input = typed(GRAPH.0);
     place.write("page.html", "<!DOCTYPE html><title>my own page</title>");
     place.write("graph.json", "{\"edges\": []}");
     for words in [

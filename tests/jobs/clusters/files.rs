@@ -244,14 +244,11 @@ fn a_job_that_is_prepared_again_has_the_same_scripts() {
 fn a_merge_knows_its_own_files_though_the_record_of_them_was_gone() {
     let place = Shared::new();
     let settings = ["--partitioner", "rank", "--per-edge", "e.tsv", "--output", "out"];
-    for is_there in [false, true] {
+    let damages: [fn(&Path); 2] = [|path| fs::remove_file(path).unwrap(), |path| flip(path, 8 * 40)];
+    for damage in damages {
         place.prepare("run", "2", &settings);
         place.count("run", "0/1");
-        let outputs = place.path("run/outputs.json");
-        match is_there {
-            true => flip(&outputs, 8 * 40),
-            false => fs::remove_file(&outputs).unwrap(),
-        }
+        damage(&place.path("run/outputs.json"));
         let result = place.merge("run");
         assert_eq!(place.merge("run"), result);
         // What was merged is not refused as a file of others.

@@ -12,6 +12,11 @@ fn arcs() -> impl Strategy<Value = Vec<(u64, u64)>> {
     (3u64..60).prop_flat_map(|n| prop::collection::vec((0..n, 0..n), 1..400))
 }
 
+/// An id beyond 2^32, so that the table of ids is used.
+fn far(v: u64) -> u64 {
+    v * 0x1_0000_0001 + 7
+}
+
 /// Writes the arcs in one of the formats; in some of them the file has the symmetric closure.
 fn write(arcs: &[(u64, u64)], format: &str, dir: &Path) -> PathBuf {
     let n = arcs.iter().map(|&(u, v)| u.max(v) + 1).max().unwrap_or(0);
@@ -19,9 +24,7 @@ fn write(arcs: &[(u64, u64)], format: &str, dir: &Path) -> PathBuf {
     let (name, bytes): (&str, Vec<u8>) = match format {
         "text" => ("g.txt", arcs.iter().flat_map(|(u, v)| format!("{u}\t{v}\n").into_bytes()).collect()),
         "sparse" => {
-            // Ids beyond 2^32, so that the table of ids is used.
-            let id = |v: u64| v * 0x1_0000_0001 + 7;
-            ("g.txt", arcs.iter().flat_map(|&(u, v)| format!("{} {}\n", id(u), id(v)).into_bytes()).collect())
+            ("g.txt", arcs.iter().flat_map(|&(u, v)| format!("{} {}\n", far(u), far(v)).into_bytes()).collect())
         }
         "matrix-market" => {
             let header = format!("%%MatrixMarket matrix coordinate pattern general\n{n} {n} {}\n", arcs.len());
@@ -50,14 +53,12 @@ fn settings() -> impl Strategy<Value = String> {
     let block = prop::sample::select(vec!["", "memory.block = 1100", "memory.block = 2000", "memory.block = '1MiB'"]);
     let host = prop::sample::select(vec!["", "memory.host = '160MiB'", "memory.host = '400MiB'"]);
     let spill = prop::sample::select(vec!["disk", "memory"]);
-    (partitioner, 1u32..10, kind, block, host, spill, any::<u32>(), 1usize..4).prop_map(
-        |(partitioner, parts, kind, block, host, spill, seed, threads)| {
-            format!(
-                "partition = {{ partitioner = '{partitioner}', parts = {parts}, {kind}seed = {seed} }}\n\
-                 count.threads = {threads}\nspill.to = '{spill}'\n{block}\n{host}\n"
-            )
-        },
-    )
+    let partition = (partitioner, 1u32..10, kind, any::<u32>()).prop_map(|(partitioner, parts, kind, seed)| {
+        format!("partition = {{ partitioner = '{partitioner}', parts = {parts}, {kind}seed = {seed} }}")
+    });
+    (partition, block, host, spill, 1usize..4).prop_map(|(partition, block, host, spill, threads)| {
+        format!("{partition}\ncount.threads = {threads}\nspill.to = '{spill}'\n{block}\n{host}\n")
+    })
 }
 
 proptest! {
@@ -73,7 +74,7 @@ proptest! {
         let file = write(&arcs, format, dir.path());
         let edges = simple(&arcs);
         let settings = if settings.contains("'file'") {
-            let id = |v: u64| match format { "sparse" => v * 0x1_0000_0001 + 7, "matrix-market" | "metis" => v + 1, _ => v };
+            let id = |v: u64| match format { "sparse" => far(v), "matrix-market" | "metis" => v + 1, _ => v };
             let ids: std::collections::BTreeSet<u64> = arcs.iter().flat_map(|&(u, v)| [u, v]).collect();
             let lines: String = ids.iter().map(|&v| format!("{} {}\n", id(v), v % 4)).collect();
             std::fs::write(dir.path().join("parts.txt"), lines).unwrap();

@@ -47,16 +47,13 @@ fn without_a_home_there_is_no_cache() {
     place.write("g.txt", TRIANGLE);
     let missing = place.path("missing");
     let homeless = |home: Option<(&str, &str)>, arguments: &[&str]| {
-        let mut command = place.command(arguments);
-        command.env_remove("XDG_CACHE_HOME").env_remove("HOME");
-        command.envs(home).output().unwrap()
+        place.command(arguments).env_remove("XDG_CACHE_HOME").env_remove("HOME").envs(home).output().unwrap()
     };
     // Relative paths are ignored, and a home directory is not made.
     let relative = [("XDG_CACHE_HOME", "relative"), ("XDG_CACHE_HOME", ""), ("HOME", missing.to_str().unwrap())];
     for home in [None].into_iter().chain(relative.map(Some)) {
         for _ in 0..2 {
-            let output = homeless(home, &["count", "g.txt", "--json", "--backend", "cpu"]);
-            assert_eq!(counted(&output), (1, false));
+            assert_eq!(counted(&homeless(home, &["count", "g.txt", "--json", "--backend", "cpu"])), (1, false));
         }
         assert!(below(&place.path("tmp")).is_empty() && !place.path("relative").exists() && !missing.exists());
         let listed = homeless(home, &["cache", "list"]);

@@ -108,27 +108,19 @@ fn columns_that_hold_no_names_are_refused_with_their_place() {
         let values = Arc::new(StringArray::from(values.to_vec()));
         Arc::new(DictionaryArray::<Int8Type>::new(keys.into_iter().collect(), values))
     };
-    let three = [Some("x"), Some("y"), Some("z")];
-    let numbers: ArrayRef = Arc::new(DictionaryArray::<Int8Type>::new(
-        [0, 0, 0].into_iter().map(Some).collect(),
-        Arc::new(Int64Array::from(vec![7])),
-    ));
+    let (rows, three) = ([Some(0), Some(1), Some(2)], [Some("x"), Some("y"), Some("z")]);
+    let sevens = Arc::new(Int64Array::from(vec![7]));
+    let numbers: ArrayRef = Arc::new(DictionaryArray::<Int8Type>::new([Some(0); 3].into_iter().collect(), sevens));
     let integers: ArrayRef = Arc::new(Int64Array::from(vec![1, 2, 3]));
     let long = "x".repeat(16_385);
     for (column, words) in [
         (plain([Some("x"), None, Some("y")]), "the column 'b' in record batch 0: a null in row 1"),
-        (
-            plain([Some("x"), Some("y"), Some("")]),
-            "the column 'b' in record batch 0: an empty name in row 2; expected two names",
-        ),
+        (plain([Some("x"), Some("y"), Some("")]), "'b' in record batch 0: an empty name in row 2; expected two names"),
         (plain([Some(&long), Some("y"), Some("z")]), "a name of 16385 bytes in row 0"),
         (integers, "the column 'b' is of type int64; expected a column of text, as --names says"),
         (of([Some(0), None, Some(1)], three), "the column 'b' in record batch 0: a null in row 1"),
-        (
-            of([Some(0), Some(1), Some(2)], [Some("x"), Some("y"), None]),
-            "a null, by number 2 of its dictionary, in row 2",
-        ),
-        (of([Some(0), Some(1), Some(2)], [Some("x"), Some(""), None]), "an empty name in row 1"),
+        (of(rows, [Some("x"), Some("y"), None]), "a null, by number 2 of its dictionary, in row 2"),
+        (of(rows, [Some("x"), Some(""), None]), "an empty name in row 1"),
         (numbers, "the column 'b' is of type dictionary of int64; expected a column of text, as --names says"),
     ] {
         for is_file in [true, false] {

@@ -49,29 +49,20 @@ fn they_are_read_from_parquet() {
         }
     }
     let long = "x".repeat(16_385);
-    let arc = |head: Option<&'static [u8]>| [[Some(&b"x"[..]), Some(&b"y"[..])], [Some(&b"x"[..]), head]];
+    let delta = "text in the encoding DELTA_BYTE_ARRAY, which is read plain or by a dictionary only; expected pages that are whole, \
+                 plain or compressed by snappy, zstd, gzip or LZ4; write it again, compressed by zstd, and plain or with a dictionary";
+    // The head of the second of two arcs.
+    let head = |head: Option<&[u8]>, encoding| table(TEXT, &[[Some(b"x"), Some(b"y")], [Some(b"x"), head]], encoding);
+    let of_type = |kind| table(kind, &ends, None);
     for (bytes, words) in [
-        (table(TEXT, &arc(None), None), "the column 'b' in row group 0: a null in row 1"),
-        (
-            table(TEXT, &arc(Some(b"")), None),
-            "the column 'b' in row group 0: an empty name in row 1; expected two names",
-        ),
-        (table(TEXT, &arc(Some(b"\xff")), None), "bytes that are not text in UTF-8 in row 1"),
-        (table(TEXT, &[[Some(b"x"), Some(long.as_bytes())]], None), "a name of 16385 bytes in row 0"),
-        (
-            table(["binary", "(JSON)"], &ends, None),
-            "the column 'a' is of type BYTE_ARRAY (Json); expected a column of text",
-        ),
-        (
-            table(["int64", ""], &ends, None),
-            "the column 'a' is of type INT64; expected a column of text, as --names says",
-        ),
-        (table(TEXT, &arc(None), Some(Encoding::PLAIN)), "a page with nulls"),
-        (
-            table(TEXT, &ends, Some(Encoding::DELTA_BYTE_ARRAY)),
-            "text in the encoding DELTA_BYTE_ARRAY, which is read plain or by a dictionary only; expected pages that are whole, plain or \
-             compressed by snappy, zstd, gzip or LZ4; write it again, compressed by zstd, and plain or with a dictionary",
-        ),
+        (head(None, None), "the column 'b' in row group 0: a null in row 1"),
+        (head(Some(b""), None), "the column 'b' in row group 0: an empty name in row 1; expected two names"),
+        (head(Some(b"\xff"), None), "bytes that are not text in UTF-8 in row 1"),
+        (head(Some(long.as_bytes()), None), "a name of 16385 bytes in row 1"),
+        (head(None, Some(Encoding::PLAIN)), "a page with nulls"),
+        (of_type(["binary", "(JSON)"]), "the column 'a' is of type BYTE_ARRAY (Json); expected a column of text"),
+        (of_type(["int64", ""]), "the column 'a' is of type INT64; expected a column of text, as --names says"),
+        (table(TEXT, &ends, Some(Encoding::DELTA_BYTE_ARRAY)), delta),
     ] {
         std::fs::write(dir.path().join("n.parquet"), bytes).unwrap();
         let error = count("input = { path = 'n.parquet', names = true }", dir.path()).unwrap_err();

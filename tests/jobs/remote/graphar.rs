@@ -13,10 +13,8 @@ fn graphar(name: &str) -> (Vec<(String, Vec<u8>)>, u64) {
     let files = contents(&fixture(name)).into_iter();
     let counts = fs::read_to_string(fixture("counts.tsv")).unwrap();
     let row = counts.lines().map(|line| line.split('\t').collect::<Vec<_>>()).find(|row| row[0] == name).unwrap();
-    (
-        files.map(|(path, bytes)| (path.strip_prefix(&prefix).unwrap().to_owned(), bytes)).collect(),
-        row[3].parse().unwrap(),
-    )
+    let files = files.map(|(path, bytes)| (path.strip_prefix(&prefix).unwrap().to_owned(), bytes));
+    (files.collect(), row[3].parse().unwrap())
 }
 
 #[test]
@@ -86,27 +84,22 @@ fn a_graph_of_graphar_is_in_the_cache_until_a_chunk_changes() {
 #[test]
 fn a_description_on_a_server_names_its_own_files_only() {
     let place = Place::new();
-    let edge = "src_type: a\ndst_type: a\nsrc_chunk_size: 1\nchunk_size: 1\nadj_lists: [{file_type: csv}]\nprefix: ";
-    let graph = "edges: [g.edge.yml]\nprefix: ";
+    let begin = "src_type: a\ndst_type: a\nsrc_chunk_size: 1\nchunk_size: 1\nadj_lists: [{file_type: csv}]\nprefix: ";
+    let usual = format!("{begin}e/");
+    let (edge, graph) = (usual.as_str(), "edges: [g.edge.yml]\nprefix: ");
+    let chunks = |size: &str| edge.replace("src_chunk_size: 1\n", size);
+    let half = format!("src_chunk_size: {}\n", 1u64 << 63);
     let many = u64::MAX.to_le_bytes();
     for (graph, edge, said) in [
-        (format!("{graph}/etc/"), format!("{edge}e/"), "g.graph.yml: the path '/etc/', which is not below its folder"),
-        (format!("{graph}../"), format!("{edge}e/"), "g.graph.yml: the path '../', which is not below its folder"),
-        (format!("{graph}http://u:pw@host/x?q"), format!("{edge}e/"), "g.graph.yml: files at 'http://host/x'"),
-        (graph.into(), format!("{edge}/etc/"), "g.edge.yml: the path '/etc/', which is not below its folder"),
-        ("edges: [/etc/g.edge.yml]".into(), format!("{edge}e/"), "the path '/etc/g.edge.yml'"),
-        (
-            graph.into(),
-            format!("{edge}e/").replace("src_chunk_size: 1\n", ""),
-            "g.edge.yml: no number 'src_chunk_size'",
-        ),
-        (graph.into(), format!("{edge}e/"), "e/unordered_by_source/vertex_count: more than 1048576 parts"),
-        (
-            graph.into(),
-            format!("{edge}e/").replace("src_chunk_size: 1", &format!("src_chunk_size: {}", 1u64 << 63)),
-            "edge_count0: more than 1048576 chunks",
-        ),
-        (graph.into(), format!("{edge}e/{}", "#".repeat(1 << 20)), "g.edge.yml: 1048"),
+        (format!("{graph}/etc/"), edge.into(), "g.graph.yml: the path '/etc/', which is not below its folder"),
+        (format!("{graph}../"), edge.into(), "g.graph.yml: the path '../', which is not below its folder"),
+        (format!("{graph}http://u:pw@host/x?q"), edge.into(), "g.graph.yml: files at 'http://host/x'"),
+        (graph.into(), format!("{begin}/etc/"), "g.edge.yml: the path '/etc/', which is not below its folder"),
+        ("edges: [/etc/g.edge.yml]".into(), edge.into(), "the path '/etc/g.edge.yml'"),
+        (graph.into(), chunks(""), "g.edge.yml: no number 'src_chunk_size'"),
+        (graph.into(), edge.into(), "e/unordered_by_source/vertex_count: more than 1048576 parts"),
+        (graph.into(), chunks(&half), "edge_count0: more than 1048576 chunks"),
+        (graph.into(), format!("{edge}{}", "#".repeat(1 << 20)), "g.edge.yml: 1048"),
     ] {
         let server = serve(vec![
             ("g.graph.yml", graph.into_bytes()),

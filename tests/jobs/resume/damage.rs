@@ -18,20 +18,21 @@ fn flip(path: &Path, at: usize) {
 #[test]
 fn a_damaged_record_is_counted_again_and_an_empty_lock_beside_the_record_of_the_job_is_used() {
     let place = Place::new();
-    killed_when(&place, &data(ROUTERS.0), &PARTS, |place| place.records().len() == 2);
+    killed_when(&place, ROUTERS, &PARTS, |place| place.records().len() == 2);
     copy(&place.path("run"), &place.path("saved"));
     let record = *place.records().keys().next().unwrap();
-    let length = fs::read(place.path(format!("run/part-{record:05}.json"))).unwrap().len();
+    let path = |part: u32| place.path(format!("run/part-{part:05}.json"));
+    let length = fs::read(path(record)).unwrap().len();
     for at in (0..length).step_by(length / 8) {
         copy(&place.path("saved"), &place.path("run"));
-        flip(&place.path(format!("run/part-{record:05}.json")), at);
+        flip(&path(record), at);
         let (_, said) = place.resumes(ROUTERS, &PARTS, 1);
         assert!(said.contains(&format!("partition {record} is counted again")), "{said}");
     }
     // A record under the name of another partition is used for neither.
     copy(&place.path("saved"), &place.path("run"));
     let free = (0..4).find(|part| !place.records().contains_key(part)).unwrap();
-    fs::copy(place.path(format!("run/part-{record:05}.json")), place.path(format!("run/part-{free:05}.json"))).unwrap();
+    fs::copy(path(record), path(free)).unwrap();
     let (result, said) = place.completes(ROUTERS, &PARTS);
     assert!(said.contains("belongs to another partition"), "{said}");
     assert!(!result.partitions[free as usize].counted().resumed, "{said}");
@@ -49,7 +50,7 @@ fn a_damaged_record_is_counted_again_and_an_empty_lock_beside_the_record_of_the_
 #[test]
 fn a_damaged_spill_is_built_again() {
     let place = Place::new();
-    killed_when(&place, &data(COLLABORATION.0), &PARTS, |place| !spills(place).is_empty());
+    killed_when(&place, COLLABORATION, &PARTS, |place| !spills(place).is_empty());
     copy(&place.path("run"), &place.path("saved"));
     let spill = spills(&place).remove(0);
     let length = fs::read(&spill).unwrap().len();
@@ -82,7 +83,7 @@ fn a_damaged_spill_that_is_kept_is_built_again() {
 #[test]
 fn a_damaged_plan_list_of_locals_or_graph_is_made_again() {
     let place = Place::new();
-    killed_when(&place, &data(ROUTERS.0), &PARTS, |place| place.records().len() == 2);
+    killed_when(&place, ROUTERS, &PARTS, |place| place.records().len() == 2);
     copy(&place.path("run"), &place.path("saved"));
     for file in ["plan.json", "locals.zst"] {
         for at in [0, 20, usize::MAX] {
@@ -118,7 +119,7 @@ fn a_damaged_plan_list_of_locals_or_graph_is_made_again() {
 fn counted(place: &Place, arguments: &[&str], shown: &str) {
     let output = place.start(&data(ROUTERS.0), arguments);
     assert_eq!(output.status.code(), Some(0), "{shown}: {}", stderr(&output));
-    let result: trimill::testing::report::RunResult = serde_json::from_slice(&output.stdout).unwrap();
+    let result: trimill::RunResult = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(result.triangles, ROUTERS.1, "{shown}");
     result.check(Path::new(shown)).unwrap();
 }
@@ -138,7 +139,7 @@ fn no_file_of_another_job_is_used() {
                     let _ = fs::remove_dir_all(place.path("run"));
                     place.completes(name, arguments);
                 } else {
-                    killed_when(&place, &data(name.0), arguments, begun);
+                    killed_when(&place, name, arguments, begun);
                 }
                 copy(&place.path("run"), &place.path(saved));
             };
@@ -212,8 +213,8 @@ fn a_damaged_record_of_outputs_is_told_with_what_follows() {
 /// A block of the graph is damaged when edges look for their places: what was added of the partition before is not added again.
 #[test]
 fn a_graph_that_is_damaged_while_edges_are_placed_adds_nothing_twice() {
-    let mut arguments = vec!["--no-cache", "--partitioner", "contiguous", "--parts", "2", "--threads", "1"];
-    arguments.extend(["--host-memory", "90MiB", "--per-edge", "e.tsv"]);
+    let parts = ["--no-cache", "--partitioner", "contiguous", "--parts", "2", "--threads", "1"];
+    let arguments = [&parts[..], &["--host-memory", "90MiB", "--per-edge", "e.tsv"]].concat();
     let mut damaged = 0;
     for at in [60, 64, 72] {
         let place = Place::new();

@@ -54,11 +54,9 @@ fn threads_that_build_and_read_are_named() {
     let settings = [&SPILLED[..], &["--block-bytes", "1KiB"]].concat();
     const ENOUGH: usize = 3;
     let mut named = [0; 2];
-    for (i, (fault, who)) in
-        [("panic", "the thread that builds partitions"), ("read-panic", "the thread that reads partitions")]
-            .into_iter()
-            .enumerate()
-    {
+    let builds = ("panic", "the thread that builds partitions");
+    let reads = ("read-panic", "the thread that reads partitions");
+    for (i, (fault, who)) in [builds, reads].into_iter().enumerate() {
         for at in (1..).step_by(2) {
             let place = Place::new();
             let output = place.with_fault(&format!("{fault}:{at}"), &data(ROUTERS.0), &settings);

@@ -191,29 +191,24 @@ fn the_same_with_counts_on_edges() {
     at_every_write_of_counts("--per-edge");
 }
 
+/// The others are not.
 #[test]
-fn damaged_counts_are_counted_again() {
-    are_counted_again("--per-vertex", "vertices");
-    are_counted_again("--per-edge", "edges");
-}
-
-/// A partition whose kept counts are damaged or missing is counted again; the others are not.
-fn are_counted_again(flag: &str, suffix: &str) {
-    let arguments = ["--no-cache", "--parts", "5", "--partitioner", "rank", flag, "out.tsv"];
-    let counted = |place: &Place| with_suffix(&place.path("run"), suffix);
-    let place = Place::new();
-    let most = |place: &Place| counted(place).len() >= 4 && place.records().len() >= 4;
-    killed_when(&place, &data(COLLABORATION.0), &arguments, most);
-    let kept = counted(&place);
-    std::fs::remove_file(&kept[0]).unwrap();
-    flip(&kept[1], 8 * (std::fs::metadata(&kept[1]).unwrap().len() / 2));
-    let (result, said) = place.completes(COLLABORATION, &arguments);
-    assert!(said.contains(&format!("part-00001.{suffix}")) && said.contains("partition 1 is counted again"), "{said}");
-    let resumed: Vec<u32> =
-        result.partitions.iter().filter(|part| part.counted().resumed).map(|part| part.id).collect();
-    assert!(!resumed.contains(&0) && !resumed.contains(&1) && resumed.contains(&2), "{resumed:?}");
-    let found = place.read("out.tsv");
-    assert!(found == verified(COLLABORATION.0, flag));
+fn partitions_whose_counts_are_damaged_or_missing_are_counted_again() {
+    for (flag, suffix) in [("--per-vertex", "vertices"), ("--per-edge", "edges")] {
+        let arguments = ["--no-cache", "--parts", "5", "--partitioner", "rank", flag, "out.tsv"];
+        let counted = |place: &Place| with_suffix(&place.path("run"), suffix);
+        let place = Place::new();
+        let most = |place: &Place| counted(place).len() >= 4 && place.records().len() >= 4;
+        killed_when(&place, COLLABORATION, &arguments, most);
+        let kept = counted(&place);
+        std::fs::remove_file(&kept[0]).unwrap();
+        flip(&kept[1], 8 * (std::fs::metadata(&kept[1]).unwrap().len() / 2));
+        let (result, said) = place.completes(COLLABORATION, &arguments);
+        let file = format!("part-00001.{suffix}");
+        assert!(said.contains(&file) && said.contains("partition 1 is counted again"), "{said}");
+        assert_eq!([0_usize, 1, 2].map(|id| result.partitions[id].counted().resumed), [false, false, true], "{said}");
+        assert!(place.read("out.tsv") == verified(COLLABORATION.0, flag), "{flag}");
+    }
 }
 
 /// In the in-place mode, by rank ranges or with one partition that is the whole graph.

@@ -26,12 +26,8 @@ fn twenty_kills_at_random_moments() {
         let place = Place::new();
         // Long enough on average for some partitions; otherwise the job would never finish.
         for _ in 0..6 {
-            let mut child = place
-                .start_command(&data(VOTES.0), &SETTINGS)
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .spawn()
-                .unwrap();
+            let mut command = place.start_command(&data(VOTES.0), &SETTINGS);
+            let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
             sleep(Duration::from_secs_f64(whole.as_secs_f64() * random.next().unwrap()));
             let _ = child.kill();
             let status = child.wait().unwrap();

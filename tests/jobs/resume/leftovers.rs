@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use trimill::testing::report::RunResult;
+use trimill::RunResult;
 
 use crate::common::place::{assert_private, below, stopped_by};
 
@@ -39,14 +39,12 @@ fn leftovers_of_a_killed_process_are_removed_at_the_next_start() {
             assert_eq!(output.status.code(), None);
             below(&place.path("tmp")).iter().for_each(|path| assert_private(path));
             let unfinished = |path: &PathBuf| path.extension().is_none_or(|suffix| suffix != "trimgraf");
-            let leftovers = |place: &Place| {
-                let cache = files(&place.path("cache")).into_iter().filter(unfinished).count();
-                cache + fs::read_dir(place.path("tmp")).unwrap().count()
-            };
-            left += usize::from(leftovers(&place) > 0);
+            let in_cache = || files(&place.path("cache")).into_iter().filter(unfinished).count();
+            let leftovers = || in_cache() + fs::read_dir(place.path("tmp")).unwrap().count();
+            left += usize::from(leftovers() > 0);
             let output = without_run_dir(&place, "", &input, &arguments).output().unwrap();
             assert_eq!(triangles(&output.stdout), COLLABORATION.1, "{}", stderr(&output));
-            assert_eq!(leftovers(&place), 0, "kill:{at} {more:?}");
+            assert_eq!(leftovers(), 0, "kill:{at} {more:?}");
         }
     }
     assert!(left > 20, "only {left} times anything was left");

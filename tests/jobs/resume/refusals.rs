@@ -7,12 +7,14 @@ use trimill::testing::run_dir::RunDir;
 
 use super::support::{COLLABORATION, Place, ROUTERS, data, files, stderr};
 use crate::common::place::make_pipe;
+use crate::files::dated;
 
 #[test]
 fn another_job_is_told_what_differs() {
     let place = Place::new();
     let routers = data(ROUTERS.0);
     place.completes(ROUTERS, &["--parts", "4"]);
+    let parts_of_metis = ["--parts", "4", "--partitioner", "metis"];
     let mode = "mode: recorded auto, now spilled, as --prune or --keep-spill asks for)";
     for (arguments, said) in [
         (&["--parts", "5"][..], "(parts: recorded 4, now 5)".to_string()),
@@ -21,10 +23,7 @@ fn another_job_is_told_what_differs() {
         (&["--parts", "4", "--prune", "direct"], format!("({mode}")),
         (&["--parts", "4", "--partitioner", "random"], "(partitioner: recorded auto, now random)".into()),
         (&["--parts", "4", "--block-bytes", "1MiB"], "(block bytes: recorded none, now 1048576)".into()),
-        (
-            &["--parts", "4", "--partitioner", "metis", "--metis-contract", "4"],
-            "; metis contract: recorded none, now 4".into(),
-        ),
+        (&[&parts_of_metis[..], &["--metis-contract", "4"]].concat(), "; metis contract: recorded none, now 4".into()),
     ] {
         place.start_refused(3, &routers, arguments, &["run: belongs to another job", &said, "another --run-dir"]);
     }
@@ -78,30 +77,25 @@ fn a_start_that_is_refused_leaves_no_empty_directories() {
 #[test]
 fn a_changed_input_is_told_what_changed() {
     let place = Place::new();
-    let file = place.path("g.txt");
-    let input = file.to_str().unwrap();
-    fs::write(&file, "0 1\n1 2\n2 0\n").unwrap();
-    assert_eq!(place.start(input, &[]).status.code(), Some(0));
-    fs::write(&file, "0 1\n1 2\n2 0\n2 3\n").unwrap();
-    place.start_refused(3, input, &[], &["bytes of ", "g.txt: recorded 12, now 16"]);
-    fs::write(&file, "0 1\n1 2\n2 0\n").unwrap();
-    let time = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(7);
-    fs::File::options().write(true).open(&file).unwrap().set_modified(time).unwrap();
-    place.start_refused(3, input, &[], &["time of modification", "now 7.000000000"]);
+    place.write("g.txt", "0 1\n1 2\n2 0\n");
+    assert_eq!(place.start("g.txt", &[]).status.code(), Some(0));
+    place.write("g.txt", "0 1\n1 2\n2 0\n2 3\n");
+    place.start_refused(3, "g.txt", &[], &["bytes of ", "g.txt: recorded 12, now 16"]);
+    dated(&place.write("g.txt", "0 1\n1 2\n2 0\n"));
+    place.start_refused(3, "g.txt", &[], &["time of modification", "now 1000000000.000000000"]);
 }
 
 #[test]
 fn an_assignment_that_changed_is_another_job() {
     let place = Place::new();
-    let file = place.path("parts.txt");
-    let lines = |last: &str| (0..34).map(|id| if id == 33 { last.into() } else { format!("{}\n", id % 3) }).collect();
-    let write = |text: String| fs::write(&file, text).unwrap();
+    let all_but_one: String = (0..33).map(|id| format!("{}\n", id % 3)).collect();
+    let write = |last: u32| place.write("parts.txt", format!("{all_but_one}{last}\n"));
     let karate = data("karate.mtx");
-    write(lines("2\n"));
+    write(2);
     let arguments = ["--partitioner", "file:parts.txt"];
     let output = place.start(&karate, &arguments);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    write(lines("10\n"));
+    write(10);
     place.start_refused(3, &karate, &arguments, &["parts.txt: recorded"]);
 }
 
@@ -237,10 +231,7 @@ fn an_input_that_cannot_be_read_again_is_a_usage_error() {
     place.start_refused(2, "-", &["--format", "text"], &["standard input"]);
     let pipe = place.path("pipe");
     make_pipe(&pipe);
-    let feed = std::thread::spawn({
-        let pipe = pipe.clone();
-        move || fs::write(pipe, "0 1\n1 2\n2 0\n")
-    });
-    place.start_refused(2, pipe.to_str().unwrap(), &["--format", "text"], &["not a file", "--run-dir"]);
+    let feed = std::thread::spawn(move || fs::write(pipe, "0 1\n1 2\n2 0\n"));
+    place.start_refused(2, "pipe", &["--format", "text"], &["not a file", "--run-dir"]);
     let _ = feed.join();
 }

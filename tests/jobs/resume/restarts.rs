@@ -10,9 +10,10 @@ use trimill::testing::job::Mode;
 use trimill::testing::report::RunResult;
 use trimill::testing::spill::Manifest;
 
+use crate::common::job::input;
 use crate::common::place::{SmallDisk, number_after, stopped_by};
 
-use super::support::{COLLABORATION, FRIENDS, Place, ROUTERS, STRIKES, copy, data, files, stderr, with_suffix};
+use super::support::{COLLABORATION, FRIENDS, Known, Place, ROUTERS, STRIKES, copy, data, files, stderr, with_suffix};
 
 const PARTS: [&str; 7] = ["--partitioner", "contiguous", "--parts", "6", "--no-cache", "--threads", "2"];
 
@@ -20,7 +21,7 @@ const PARTS: [&str; 7] = ["--partitioner", "contiguous", "--parts", "6", "--no-c
 const STEP: usize = 4;
 
 /// Kills the job at later and later writes (every fourth first, then those between) until its run directory satisfies `wanted`.
-pub(crate) fn killed_when(place: &Place, input: &str, arguments: &[&str], wanted: impl Fn(&Place) -> bool) {
+pub(crate) fn killed_when(place: &Place, known: Known, arguments: &[&str], wanted: impl Fn(&Place) -> bool) {
     for first in 1..=STEP {
         for at in (first..).step_by(STEP) {
             // Removes what the previous start left.
@@ -29,7 +30,7 @@ pub(crate) fn killed_when(place: &Place, input: &str, arguments: &[&str], wanted
             }
             let _ = fs::remove_file(place.path("out.tsv"));
             fs::create_dir(place.path("tmp")).unwrap();
-            let output = place.with_fault(&format!("kill:{at}"), input, arguments);
+            let output = place.with_fault(&format!("kill:{at}"), &data(known.0), arguments);
             if !stderr(&output).contains(STRIKES) {
                 break;
             }
@@ -45,21 +46,17 @@ pub(crate) fn spills(place: &Place) -> Vec<PathBuf> {
     with_suffix(&place.path("run"), "spill")
 }
 
-fn names(result: &RunResult) -> Vec<&str> {
-    result.stages.iter().map(|stage| stage.name.as_str()).collect()
-}
-
 #[test]
 fn a_done_job_is_answered_at_once_with_the_recorded_result() {
     let place = Place::new();
     let (first, _) = place.completes(ROUTERS, &PARTS);
-    let before: Vec<_> = files(&place.path("run")).into_iter().map(|path| fs::read(path).unwrap()).collect();
+    let contents = || files(&place.path("run")).into_iter().map(|path| fs::read(path).unwrap()).collect::<Vec<_>>();
+    let before = contents();
     // All measured times are equal to the last digit: nothing was done again.
     let output = place.start(&data(ROUTERS.0), &PARTS);
     assert_eq!(serde_json::from_slice::<RunResult>(&output.stdout).unwrap(), first);
-    let after: Vec<_> = files(&place.path("run")).into_iter().map(|path| fs::read(path).unwrap()).collect();
     // Only the lock differs: it names another process.
-    assert_eq!(before.iter().zip(&after).filter(|(before, after)| before != after).count(), 1);
+    assert_eq!(before.iter().zip(contents()).filter(|(before, after)| *before != after).count(), 1);
     let recorded = fs::read(place.path("run/result.json")).unwrap();
     assert_eq!(serde_json::from_slice::<RunResult>(&recorded).unwrap(), first);
 }
@@ -123,15 +120,13 @@ fn a_start_that_is_refused_leaves_a_done_job_as_it_is() {
 #[test]
 fn counted_partitions_and_finished_spills_are_taken_and_the_graph_is_not_made_again() {
     let place = Place::new();
-    killed_when(&place, &data(COLLABORATION.0), &PARTS, |place| {
-        place.records().len() == 3 && !spills(place).is_empty()
-    });
+    killed_when(&place, COLLABORATION, &PARTS, |place| place.records().len() == 3 && !spills(place).is_empty());
     let waiting = spills(&place).len();
     let (result, said) = place.resumes(COLLABORATION, &PARTS, 3);
     assert!(waiting > 0 && !said.contains("again"), "{said}");
-    assert!(names(&result).contains(&"cached") && !names(&result).contains(&"input"), "{:?}", names(&result));
-    let tsv = place.read("run/result.json");
-    assert_eq!(tsv.matches("\"resumed\": true").count(), 3);
+    let stages: Vec<&str> = result.stages.iter().map(|stage| stage.name.as_str()).collect();
+    assert!(stages.contains(&"cached") && !stages.contains(&"input"), "{stages:?}");
+    assert_eq!(place.read("run/result.json").matches("\"resumed\": true").count(), 3);
 }
 
 #[test]
@@ -142,7 +137,7 @@ fn counted_rank_ranges_are_taken_too_and_the_mode_stays() {
         ("auto", "random", "(partitioner: recorded auto, now random)"),
     ] {
         let place = Place::new();
-        killed_when(&place, &data(ROUTERS.0), &parts(first), |place| place.records().len() == 4);
+        killed_when(&place, ROUTERS, &parts(first), |place| place.records().len() == 4);
         place.start_refused(3, &data(ROUTERS.0), &parts(now), &[differs]);
         assert!(spills(&place).is_empty() && !place.path("run/locals.zst").exists());
         let (result, _) = place.resumes(ROUTERS, &parts(first), 4);
@@ -154,7 +149,7 @@ fn counted_rank_ranges_are_taken_too_and_the_mode_stays() {
 fn threads_budgets_and_method_may_change_and_the_parts_stay_unless_the_plan_is_lost() {
     let place = Place::new();
     let auto = ["--no-cache", "--device-memory", "60KiB", "--host-memory", "64MiB"];
-    killed_when(&place, &data(COLLABORATION.0), &auto, |place| place.records().len() == 2);
+    killed_when(&place, COLLABORATION, &auto, |place| place.records().len() == 2);
     copy(&place.path("run"), &place.path("saved"));
     let plan = fs::read(place.path("run/plan.json")).unwrap();
     // A budget that the recorded parts do not fit: the error says what they need, and nothing is lost.
@@ -167,11 +162,10 @@ fn threads_budgets_and_method_may_change_and_the_parts_stay_unless_the_plan_is_l
     let more = ["--device-memory", "1GiB", "--host-memory", "2GiB"];
     for budgets in [&enough[..], &more] {
         copy(&place.path("saved"), &place.path("run"));
-        let (result, _) = place.resumes(COLLABORATION, budgets, 2);
-        assert!(result.parts > 2, "{}", result.parts);
+        let parts = place.resumes(COLLABORATION, budgets, 2).0.parts;
+        assert!(parts > 2, "{parts}");
         // The recorded number of parts may also be given.
-        let parts = result.parts.to_string();
-        place.completes(COLLABORATION, &["--parts", &parts]);
+        place.completes(COLLABORATION, &["--parts", &parts.to_string()]);
     }
     // If the plan is lost and the new one differs, the records are invalid, and none of them is added.
     copy(&place.path("saved"), &place.path("run"));
@@ -199,7 +193,7 @@ fn the_budget_of_the_host_that_a_start_is_told_holds_the_recorded_parts_too() {
 fn kept_spills_are_all_there_after_a_resume() {
     let place = Place::new();
     let kept = ["--parts", "5", "--no-cache", "--keep-spill", "--spill-dir", "kept"];
-    killed_when(&place, &data(ROUTERS.0), &kept, |place| place.records().len() == 2);
+    killed_when(&place, ROUTERS, &kept, |place| place.records().len() == 2);
     // The spill of a counted partition is missing: it is rebuilt and its partition counted again; the sum is as published.
     let counted = *place.records().keys().next().unwrap();
     fs::remove_file(place.path(format!("kept/part-{counted:05}.spill"))).unwrap();
@@ -215,14 +209,10 @@ fn kept_spills_are_all_there_after_a_resume() {
 #[test]
 fn a_done_job_does_not_take_a_file_for_another_one() {
     let place = Place::new();
-    let header = || place.read("a.tsv").lines().next().unwrap().to_owned();
-    let mut headers = Vec::new();
-    for files in
-        [["--per-vertex", "a.tsv"], ["--by-degree", "a.tsv"], ["--per-vertex", "a.tsv"], ["--per-edge", "a.tsv"]]
-    {
-        place.completes(ROUTERS, &files);
-        headers.push(header());
-    }
+    let headers = ["--per-vertex", "--by-degree", "--per-vertex", "--per-edge"].map(|file| {
+        place.completes(ROUTERS, &[file, "a.tsv"]);
+        place.read("a.tsv").lines().next().unwrap().to_owned()
+    });
     assert!(headers[0] != headers[1] && headers[0] == headers[2] && headers[2] != headers[3], "{headers:?}");
     // A pipe gets the counts at each start.
     let table = || place.start(&data(ROUTERS.0), &["--per-vertex", "-"]).stdout;
@@ -239,9 +229,8 @@ fn a_done_job_that_is_to_keep_its_spills_makes_those_that_are_missing() {
     // One partition of all is counted in place.
     place.completes(ROUTERS, &parts[..2]);
     let (_, said) = place.completes(ROUTERS, &[&parts[..2], &keep].concat());
-    assert!(
-        said.contains("the recorded plan has no spills, which are to be kept") && files(&place.path("kept")).len() == 2
-    );
+    assert!(said.contains("the recorded plan has no spills, which are to be kept"), "{said}");
+    assert_eq!(files(&place.path("kept")).len(), 2);
     for folder in ["run", "kept"] {
         fs::remove_dir_all(place.path(folder)).unwrap();
     }
@@ -274,9 +263,9 @@ fn folders_elsewhere_are_found_again_and_removed_in_the_end() {
     let place = Place::new();
     let folders = ["--spill-dir", "tmp/spill", "--work-dir", "tmp/work"];
     let elsewhere = [&["--partitioner", "contiguous", "--parts", "4", "--no-cache"], &folders[..]].concat();
-    killed_when(&place, &data(COLLABORATION.0), &elsewhere, |place| {
-        place.records().len() == 1 && !with_suffix(&place.path("tmp/spill"), "spill").is_empty()
-    });
+    let begun =
+        |place: &Place| place.records().len() == 1 && !with_suffix(&place.path("tmp/spill"), "spill").is_empty();
+    killed_when(&place, COLLABORATION, &elsewhere, begun);
     place.resumes(COLLABORATION, &elsewhere, 1);
     assert!(spills(&place).is_empty());
 }
@@ -288,7 +277,7 @@ fn spills_of_an_earlier_start_are_removed_if_later_ones_are_elsewhere() {
     let [usual, elsewhere] = [&parts[..], &elsewhere[..]];
     for (first, later, dir) in [(usual, elsewhere, "run/spills"), (elsewhere, usual, "tmp/spill")] {
         let place = Place::new();
-        killed_when(&place, &data(COLLABORATION.0), first, |place| !files(&place.path(dir)).is_empty());
+        killed_when(&place, COLLABORATION, first, |place| !files(&place.path(dir)).is_empty());
         place.completes(COLLABORATION, later);
         assert!(!place.path("run/spills").exists());
         // The folder that the user named stays.
@@ -300,7 +289,7 @@ fn spills_of_an_earlier_start_are_removed_if_later_ones_are_elsewhere() {
 fn spills_elsewhere_of_a_run_directory_that_was_renamed_are_removed_and_those_of_a_copied_one_stay() {
     let place = Place::new();
     let elsewhere = ["--partitioner", "contiguous", "--parts", "4", "--no-cache", "--spill-dir", "tmp/spill"];
-    killed_when(&place, &data(COLLABORATION.0), &elsewhere, |place| !files(&place.path("tmp/spill")).is_empty());
+    killed_when(&place, COLLABORATION, &elsewhere, |place| !files(&place.path("tmp/spill")).is_empty());
     let count = |run: &str| {
         let words = ["count", &data(COLLABORATION.0), "--backend", "cpu", "--run-dir", run];
         assert_eq!(place.answer(&[&words[..], &elsewhere].concat())["triangles"], COLLABORATION.1 as u64);
@@ -316,10 +305,8 @@ fn spills_elsewhere_of_a_run_directory_that_was_renamed_are_removed_and_those_of
 #[test]
 fn the_next_job_of_a_batch_runs_after_a_panic() {
     let place = Place::new();
-    let routers = data(ROUTERS.0);
     let job = |name: &str| format!("[[job]]\nname = '{name}'\nrun.dir = '{name}'\n");
-    let file = format!("[defaults]\ninput.path = '{routers}'\npartition.parts = 3\n{}{}", job("one"), job("two"));
-    place.write("b.toml", file);
+    place.write("b.toml", format!("[defaults]\n{}partition.parts = 3\n{}{}", input(ROUTERS.0), job("one"), job("two")));
     let run = ["run", "b.toml", "--json"];
     let output = place.run_with("panic:30", &run);
     let lines: Vec<_> = output.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect();

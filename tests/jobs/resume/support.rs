@@ -95,14 +95,10 @@ impl Place {
     }
 
     pub(crate) fn records(&self) -> BTreeMap<u32, PartitionFigures> {
-        let texts = files(&self.path("run")).into_iter().filter(|path| {
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            name.starts_with("part-") && name.ends_with(".json")
-        });
-        texts
-            .filter_map(|path| sealed::read::<PartitionRecord>(&fs::read(path).unwrap()))
-            .map(|record| (record.result.id, record.result))
-            .collect()
+        let mut texts = with_suffix(&self.path("run"), "json");
+        texts.retain(|path| path.file_name().unwrap().to_string_lossy().starts_with("part-"));
+        let records = texts.iter().filter_map(|path| sealed::read::<PartitionRecord>(&fs::read(path).unwrap()));
+        records.map(|record| (record.result.id, record.result)).collect()
     }
 
     /// Of a job that is done, only the files with its records and its result are left.

@@ -94,17 +94,15 @@ struct Scene {
 }
 
 fn scenes() -> impl Strategy<Value = Scene> {
-    let file = |kind: Kind| (Just(kind), select(&NAMES[..])).boxed();
-    let all = vec![
-        file(FILES[0]),
-        file(FILES[1]),
-        file(FILES[2]),
+    let files = FILES.map(|kind| (Just(kind), select(&NAMES[..])).boxed());
+    let others = [
         (Just(REPORT), select(&PAGES[..])).boxed(),
         (Just(TRACE), select(&TRACES[..])).boxed(),
         (Just(OUTPUT), select(&FOLDERS[..])).boxed(),
         (Just(RUN), select(&FOLDERS[..])).boxed(),
         (Just(SPILL), select(&SPILLS[..])).boxed(),
     ];
+    let all: Vec<_> = files.into_iter().chain(others).collect();
     let outputs = subsequence(all, 1..=3).prop_flat_map(|chosen| chosen);
     let commands = select(&["count", "count", "run", "prepare", "partition"][..]);
     let inputs = select(&["in.tsv", "link.tsv", "./sub/../hard.tsv"][..]);
@@ -132,11 +130,9 @@ impl Scene {
         let Self { command, input, force, assigned, outputs, second } = self;
         let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
         if *command == "run" {
-            let mut jobs =
-                format!("[defaults]\ninput.path = '{input}'\ncache.enabled = false\ncount.backend = 'cpu'\n");
-            if *assigned {
-                jobs += "partition.partitioner = 'file:parts.tsv'\n";
-            }
+            let parts = if *assigned { "partition.partitioner = 'file:parts.tsv'\n" } else { "" };
+            let usual = "cache.enabled = false\ncount.backend = 'cpu'\n";
+            let mut jobs = format!("[defaults]\ninput.path = '{input}'\n{usual}{parts}");
             for job in [false, true] {
                 jobs += &format!("[[job]]\noutput.force = {force}\n");
                 for (((_, key, _), name), _) in outputs.iter().zip(second).filter(|(_, second)| **second == job) {
@@ -238,8 +234,8 @@ fn a_start_in_a_run_directory_replaces_only_what_an_earlier_one_announced() {
     for output in ["o", "o", "o", "p", "p"] {
         count(&["--clustering", "--output", output]);
     }
-    for more in [&["--per-vertex", "mine.tsv"][..], &["--output", "old"]] {
-        refused(more, "is there already");
+    for more in [["--per-vertex", "mine.tsv"], ["--output", "old"]] {
+        refused(&more, "is there already");
     }
     let mine = || place.read("mine.tsv");
     assert_eq!(mine(), TRIANGLE);
@@ -277,11 +273,8 @@ fn other_commands_replace_no_file_either() {
         place.refuses(arguments, 2, &[words]);
     }
     assert_eq!(all_files(&place.path("")), before);
-    for arguments in [
-        &["generate", "complete", "--vertices", "3", "-o", "g.txt", "--force"][..],
-        &["bench", "in.tsv", "--methods", "bitmap", "--runs", "1", "--output", "b.json"],
-        &["bench", "in.tsv", "--methods", "bitmap", "--runs", "1", "--output", "b.json"],
-    ] {
-        place.prints(arguments);
+    place.prints(&["generate", "complete", "--vertices", "3", "-o", "g.txt", "--force"]);
+    for _ in 0..2 {
+        place.prints(&["bench", "in.tsv", "--methods", "bitmap", "--runs", "1", "--output", "b.json"]);
     }
 }

@@ -38,21 +38,18 @@ fn files_of_counts_that_cannot_be_written_take_neither_the_answer_nor_other_file
         let result = answer(&place.refuses(&[&all[..], &["--json", "--force"]].concat(), 3, &said));
         assert_eq!((&result["triangles"], &result["edges"]), (&45.into(), &78.into()));
         assert_eq!(result["clustering"]["most_triangles"], 18, "the summary, too: {result}");
-        assert!(place.read("v.tsv").lines().count() == 35, "{command}");
+        assert_eq!(place.read("v.tsv").lines().count(), 35, "{command}");
         fs::remove_file(place.path("v.tsv")).unwrap();
-        let table = place.refuses(&[&all[..], &["--force"]].concat(), 3, &[]);
-        assert!(text(&table.stdout).contains("45"), "{}", text(&table.stdout));
+        let table = text(&place.refuses(&[&all[..], &["--force"]].concat(), 3, &[]).stdout);
+        assert!(table.contains("45"), "{table}");
         fs::remove_file(place.path("v.tsv")).unwrap();
     }
     let written: Value = serde_json::from_slice(&fs::read(place.path("o/result.json")).unwrap()).unwrap();
     assert_eq!(written["triangles"], 45);
     assert!(place.read("r.html").starts_with("<!DOCTYPE html>"));
 
-    let jobs = format!(
-        "[defaults]\ninput.path = '{}'\ncache.enabled = false\n[[job]]\noutput.per_edge = 'full.tsv'\n[[job]]\noutput.per_vertex = 'w.tsv'\n",
-        karate()
-    );
-    place.write("jobs.toml", jobs);
+    let jobs = "[[job]]\noutput.per_edge = 'full.tsv'\n[[job]]\noutput.per_vertex = 'w.tsv'\n";
+    place.write("jobs.toml", format!("[defaults]\ninput.path = '{graph}'\ncache.enabled = false\n{jobs}"));
     let said = "counted; resource: full.tsv: cannot be written";
     let said = text(&place.refuses(&["run", "jobs.toml", "--json"], 3, &[said]).stdout);
     let lines: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -101,11 +98,8 @@ fn a_disk_that_is_full_at_any_write_after_counting_leaves_the_answer() {
         let (unanswered, all) = writes(&outputs);
         // With a run directory the counts on edges of each partition are kept, too.
         let kept_counts = if more.contains(&"--run-dir") { 8 } else { 0 };
-        assert!(
-            unanswered <= counting + 9 + kept_counts,
-            "{more:?}: {unanswered} of {all} writes, {counting} without files"
-        );
-        assert!(all > unanswered + 5, "{more:?}: {unanswered} of {all}");
+        let most = counting + 9 + kept_counts;
+        assert!(unanswered <= most && all > unanswered + 5, "{more:?}: {unanswered} of {all}, at most {most}");
     }
 }
 
@@ -150,10 +144,9 @@ fn a_file_that_appears_while_a_job_counts_is_replaced_by_force_alone() {
         let mut command = place.command(&[arguments, more].concat());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut job = command.spawn().unwrap();
-        let mut input = job.stdin.take().unwrap();
-        input.write_all(edges.as_bytes()).unwrap();
+        // The input ends when `wait_with_output` closes it.
+        job.stdin.as_mut().unwrap().write_all(edges.as_bytes()).unwrap();
         place.write(name, "mine");
-        drop(input);
         let output = job.wait_with_output().unwrap();
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{said}");
@@ -233,9 +226,8 @@ fn a_batch_in_a_folder_whose_name_is_not_utf_8_is_shown_as_text() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let job = answer(&output);
     let (input, settings) = (&job["inputs"][0], &job["settings"]);
-    for (shown, end) in
-        [(input, "g.txt"), (&settings["work"]["dir"], "w"), (&settings["partition"]["partitioner"], "p.txt")]
-    {
+    let (work, parts) = (&settings["work"]["dir"], &settings["partition"]["partitioner"]);
+    for (shown, end) in [(input, "g.txt"), (work, "w"), (parts, "p.txt")] {
         assert!(shown.as_str().is_some_and(|path| path.ends_with(&format!("/d\u{fffd}/{end}"))), "{job}");
     }
 }
