@@ -1,12 +1,11 @@
 //! Plans for a GPU whose memory the job names, on a machine that has none.
 
 use super::chosen::{ChosenBackends, method_for};
-use super::counters::on_the_way;
+use super::count_memory::on_the_way;
 use super::host::{HostNeeds, OnGpus};
 use super::session::Session;
 use crate::count::cuda::{Absent, DeviceCounters, KernelSettings};
 use crate::count::method::CudaMethod;
-use crate::plan::floor;
 use trimill_counting::CountBackend;
 use trimill_system::{Bytes, Error, Result};
 
@@ -38,7 +37,7 @@ impl Session {
             Ok(Box::new(found) as Box<dyn CountBackend>)
         };
         let backends = (0..gpus).map(backend).collect::<Result<Vec<_>>>()?;
-        let floor = floor(graph, &backends[0].footprint(), self.job.settings.memory.block);
+        let floor = self.counting_floor(graph, |_, _| backends[0].footprint());
         Ok(ChosenBackends {
             backends,
             device,

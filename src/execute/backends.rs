@@ -1,7 +1,7 @@
 //! Chooses the backends that count a session's graph, by the job and the machine, and the memory of each.
 
 use super::chosen::{ChosenBackends, method_for};
-use super::counters::on_the_way;
+use super::count_memory::on_the_way;
 use super::host::{HostNeeds, OnGpus, blocks_of_gpu, least_on_cpu, least_on_gpus, on_cpu};
 use super::opening::{Gpus, Opening};
 use super::reserve::{Budget, reserve};
@@ -114,7 +114,11 @@ impl Session {
     }
 
     /// The floor of a method; where arcs between neighbours are counted, also that of the doubled graph.
-    fn counting_floor(&self, graph: &GraphSize, footprint: impl Fn(CountsWanted, &GraphSize) -> Footprint) -> Floor {
+    pub(super) fn counting_floor(
+        &self,
+        graph: &GraphSize,
+        footprint: impl Fn(CountsWanted, &GraphSize) -> Footprint,
+    ) -> Floor {
         let (counts, row_block) = (self.job.counts(), self.job.settings.memory.block);
         let own = floor(graph, &footprint(counts, graph), row_block);
         if !counts.is_directed() {
@@ -197,7 +201,7 @@ impl Session {
 
     fn cuda(&self, method: CudaMethod, needs: &HostNeeds) -> Result<ChosenBackends> {
         let asked = self.job.settings.memory.device;
-        if matches!(self.purpose, Purpose::Shards | Purpose::Plan) && !trimill_kernels::has_driver() && asked.is_some()
+        if matches!(self.purpose, Purpose::Prepare | Purpose::Plan) && !trimill_kernels::has_driver() && asked.is_some()
         {
             return self.absent(method, needs, asked);
         }

@@ -2,7 +2,7 @@
 //! come the read buffers of all threads and a graph in memory; then the least for building a partition, if the job may build any; the rest is for
 //! counting (five eighths of it on GPUs) and for building more partitions at a time.
 
-use super::counters::{edges_while_counting, edges_while_writing, held, while_counting, while_writing};
+use super::count_memory::{edges_while_counting, edges_while_writing, held, while_counting, while_writing};
 use crate::count::cuda;
 use crate::directions::{self, DoubledGraph};
 use crate::job::{Mode, SpillTo};

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use rayon::ThreadPool;
 
-use super::counters::in_memory;
+use super::count_memory::in_memory;
 use super::session::Session;
 use crate::run_dir::unless_damaged;
 use crate::stream::{CountedPartition, PartitionFailure};

@@ -4,9 +4,9 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use super::disk_needs::counts_bytes;
 use super::planned::Planned;
 use super::session::{Purpose, Session, check_partitions};
-use super::space::counts_bytes;
 use super::spill_dir::SpillDir;
 use crate::count::method::Choice;
 use crate::job::file::OutputTable;
@@ -33,7 +33,7 @@ pub fn prepare(
     job.check_for_shards(shards)?;
     job.check_counts()?;
     // The graph and the spills are in the run directory, where all nodes find them.
-    let session = Session::open(job.without_cache(), Purpose::Shards, metis, control)?;
+    let session = Session::open(job.without_cache(), Purpose::Prepare, metis, control)?;
     let Some(run) = &session.run else {
         return Err(Error::usage("no run directory").advice("name it with --run-dir"));
     };

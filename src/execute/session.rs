@@ -40,7 +40,7 @@ pub enum Purpose {
     /// To count a prepared graph that stays prepared, for one of several questions.
     Question,
     /// To prepare the work of other processes: GPUs may be absent if their memory is named.
-    Shards,
+    Prepare,
     /// To plan, also for another machine: GPUs whose memory is named, and the host's memory, may be absent.
     Plan,
 }

@@ -1,5 +1,5 @@
-//! Settings by name, for callers whose users name them. The names are those of the flags; settings of the program alone (what it writes,
-//! clusters) have none.
+//! Settings by name, for callers whose users name them. The names are the keys of job files, or of the flags where keys would be unclear; settings
+//! of the program alone (what it writes, clusters) have none.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

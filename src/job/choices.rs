@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde::{de, ser};
 use trimill_partitioners::MAX_PARTS;
 use trimill_system::Error;
-use trimill_system::whole::TextOrWhole;
+use trimill_system::integers::TextOrWhole;
 
 use super::suggest;
 

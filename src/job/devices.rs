@@ -7,7 +7,7 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use trimill_system::Error;
-use trimill_system::whole::exact;
+use trimill_system::integers::exact;
 
 /// The GPUs that count, by the driver's numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

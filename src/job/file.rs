@@ -26,7 +26,7 @@ use super::typed::{self, budget, tile};
 use trimill_input::format::Format;
 use trimill_input::{ColumnNames, Header, InputSettings};
 use trimill_partitioners::partition::prune::Prune;
-use trimill_system::whole::whole;
+use trimill_system::integers::whole;
 use trimill_system::{Bytes, path_text};
 
 pub use cluster::{ClusterTable, Scheduler};

@@ -6,8 +6,8 @@ use std::ops::{Add, AddAssign, Sub};
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::integers::TextOrWhole;
 use crate::text::plural;
-use crate::whole::TextOrWhole;
 
 /// A number of bytes. Parsed from the usual notations (`512MiB`, `16GB`, `1073741824`) and printed with a binary unit; in JSON a bare number.
 ///

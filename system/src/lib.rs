@@ -28,6 +28,7 @@ pub mod expected;
 pub mod free_disk;
 pub mod hash;
 pub mod hex;
+pub mod integers;
 pub mod machine;
 pub mod mapped;
 pub mod memory;
@@ -39,7 +40,6 @@ pub mod text;
 pub mod threads;
 pub mod timeline;
 pub mod url;
-pub mod whole;
 
 pub use bytes::Bytes;
 pub use control::Control;

@@ -59,7 +59,8 @@ pub(super) fn open_reader(
         }
         Format::MatrixMarket => Box::new(MatrixMarket::open(first(files)?, sizes)?),
         Format::Metis => Box::new(Metis::open(first(files)?, sizes).map_err(|error| if_text(error, reading))?),
-        Format::GapbsSg | Format::Bvgraph => Box::new(GapbsSg::open(first(files)?, sizes)?),
+        Format::GapbsSg => Box::new(GapbsSg::open(first(files)?, sizes)?),
+        Format::Bvgraph => return Err(Error::defect("a BVGraph that is read as arcs")),
     };
     Ok((bytes, reader))
 }

@@ -13,7 +13,7 @@ use crate::job::typed::{self, budget};
 #[cfg(feature = "cli")]
 use crate::shards::MOST_SHARDS;
 use trimill_system::Bytes;
-use trimill_system::whole::whole;
+use trimill_system::integers::whole;
 
 /// A scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

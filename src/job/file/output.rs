@@ -13,8 +13,8 @@ use crate::job::typed;
 #[cfg(feature = "cli")]
 use crate::truss::MOST_K;
 use crate::truss::TrussWanted;
+use trimill_system::integers::whole;
 use trimill_system::path_text;
-use trimill_system::whole::whole;
 
 /// `[job.output]`
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -1,7 +1,7 @@
 //! Disk space of counting: spilled partitions, sums of the triangles at vertices or on edges, and the files made of these sums.
 
 use super::building::Building;
-use super::counters::in_memory;
+use super::count_memory::in_memory;
 use super::planned::Planned;
 use super::session::Session;
 use crate::directions::{DoubledGraph, RarerEdges};
