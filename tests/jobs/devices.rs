@@ -24,11 +24,11 @@ use trimill_system::lock;
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Behaviour {
     Works,
-    /// The device that takes the n-th partition of all is lost when it begins it.
+    /// The device that takes the n-th of all partitions is lost when it begins to count it.
     LostAt(usize),
-    /// It is lost when it has counted n partitions and is asked for the count of the next one.
+    /// This device is lost when it has counted n partitions and is asked for the count of the next one.
     FailsAfter(usize),
-    /// The thread of the device that takes the n-th partition of all panics.
+    /// The thread of the device that takes the n-th of all partitions panics.
     PanicsAt(usize),
 }
 
@@ -140,7 +140,7 @@ fn rows(file: &Path) -> Vec<Vec<u64>> {
     text.lines().skip(1).map(row).collect()
 }
 
-/// Counts the cliques in 8 parts on devices with these behaviours. Counts at vertices and on edges are those of complete graphs.
+/// Counts the cliques in 8 parts on devices with these behaviours. Counts at vertices and on edges must be those of complete graphs.
 fn count_cliques(behaviours: &[Behaviour], more: &str, dir: &Path) -> Result<RunResult> {
     // A second start on the same directory finds the same file.
     if !dir.join("cliques.txt").exists() {
@@ -169,7 +169,7 @@ fn count_cliques(behaviours: &[Behaviour], more: &str, dir: &Path) -> Result<Run
     result.check(Path::new("test"))?;
     let (sizes, told) = (sizes(), format!("{behaviours:?} {more}"));
     if more.contains("per_vertex") {
-        // Each vertex has the pairs of its neighbours.
+        // Each vertex is in one triangle for each pair of its neighbours.
         let expected = sizes.iter().zip(0..).map(|(n, id)| vec![id, n - 1, (n - 1) * (n - 2) / 2]);
         assert!(rows(&dir.join("vertices.tsv")).into_iter().eq(expected), "{told}");
     }

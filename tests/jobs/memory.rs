@@ -74,7 +74,7 @@ fn no_stage_takes_more_than_the_budget() {
         ("--partitioner rank --parts 3", 3),
         ("--partitioner random --prune zero-indegree --parts 70", 2),
     ];
-    // Once the graph is prepared, all inputs are alike: only the pairs are counted in all ways, and also with more than the least.
+    // Inputs do not differ once the graph is prepared: only the pairs are counted in all ways, and also with more than the least budget.
     let texts = ["graph.txt", "graph.txt.gz", "far.txt"].map(|input| (input, stars));
     for (input, triangles) in [(binary, stars), (&crawl, pages)].into_iter().chain(texts) {
         for (way, threads) in &ways[..if input == binary { ways.len() } else { 1 }] {
@@ -129,7 +129,7 @@ fn the_budget_that_the_first_refusal_names_is_enough() {
         let bytes = |id: &u64| (*id as u32).to_le_bytes();
         place.write(&binary, pairs.iter().flatten().flat_map(bytes).collect::<Vec<u8>>());
         for (input, options, budgets) in [
-            // Below the floor of any graph, above it, and where some of it fits.
+            // Budgets below the floor of any graph, above it, and with room for a part of this graph.
             (&text, "--no-cache", &[1, 17_600_000, 20_000_000][..]),
             (&binary, "--no-cache --threads 8", &[19_995_000]),
             (&binary, "--no-cache --partitioner random", &[1]),

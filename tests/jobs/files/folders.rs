@@ -34,7 +34,7 @@ fn the_cache_is_for_the_user_alone() {
     place.write("g.txt", TRIANGLE);
     assert_eq!(counted(&place.count("g.txt", &[])), (1, false));
     assert_eq!(mode(&place.path("cache/trimill")), 0o700);
-    // Meanwhile opened to others.
+    // The folder was meanwhile opened to other users.
     fs::set_permissions(place.path("cache/trimill"), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(counted(&place.count("g.txt", &[])), (1, true));
     assert_eq!(mode(&place.path("cache/trimill")), 0o700);
@@ -111,7 +111,7 @@ fn the_cache_commands_touch_nothing_but_graphs() {
     }
     assert_eq!(counted(&place.count("g.txt", &[])), (1, false));
     let cache = place.path("cache/trimill");
-    // Keys that begin with the same letters, one with another.
+    // Keys that begin with the same letters; one is a prefix of another.
     let graph = place.cached().remove(0);
     for key in ["key", "keys", "keyed"] {
         fs::copy(&graph, cache.join(key).with_extension("trimgraf")).unwrap();
