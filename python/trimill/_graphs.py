@@ -250,7 +250,7 @@ def _is_pair(pair: object) -> bool:
 def _is_integer(kind: type[Any]) -> bool:
     import numpy
 
-    # Booleans are neither; NumPy's spans of time are a subclass of its integers.
+    # Booleans are no ids, and neither are NumPy's time spans, a subclass of its integers.
     return kind is int or (issubclass(kind, numpy.integer) and kind is not numpy.timedelta64)
 
 
@@ -317,7 +317,7 @@ def _table(table: Any, ends: tuple[Hashable, Hashable] | None) -> Source:
     try:
         stream = table.__arrow_c_stream__()
     except (TypeError, ValueError) as error:
-        # Of a column whose objects have several types, Arrow names the column and the first object that does not fit.
+        # If the objects of a column have several types, Arrow names the column and the first object that does not fit.
         found = "; ".join(map(str, error.args))
         raise UsageError(f"table: {found}; expected two columns of integers, or two of text") from error
     # A table without a length is a stream, which can be read once and has no rows afterwards.

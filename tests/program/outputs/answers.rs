@@ -68,7 +68,7 @@ fn a_disk_that_is_full_at_any_write_after_counting_leaves_the_answer() {
     let kept = ["--keep-spill", "--spill-dir", "kept", "--partitioner", "random", "--parts", "2"];
     let graph = karate();
     for more in [&[][..], &["--run-dir", "r"], &kept] {
-        // The writes of the same job without files, for each of the five files the check in advance, and for three of them that before all jobs.
+        // The writes of the same job without files, one check in advance for each of the five files, and for three of them one before all jobs.
         let writes = |files: &[&str]| {
             let (mut without, mut answered) = (0, false);
             for at in 1.. {

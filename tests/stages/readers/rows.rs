@@ -235,7 +235,7 @@ fn two_arcs_without_reverse_do_not_make_up_for_each_other() {
 fn real_graphs_are_taken_from_their_rows() {
     assert!(taken(&data("cnr-symmetric.graph"), Bytes::mib(64)));
     assert!(taken(&data("delaunay_n15.graph"), Bytes::mib(64)));
-    // A directed one where its arcs fit in memory twice, encoded, and where they do not.
+    // A directed graph, in memory for two encoded copies of its arcs and in less.
     assert!(!taken(&data("cnr-2000.graph"), Bytes::mib(24)));
     let (source, control) = (open(&data("cnr-2000.graph")).unwrap(), Control::silent());
     let dir = tempfile::tempdir().unwrap();
