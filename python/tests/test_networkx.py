@@ -28,7 +28,7 @@ def asked(function, *arguments, **named):
     except Exception as error:
         with pytest.raises(type(error)) as caught:
             function(*arguments, **named, backend="trimill")
-        # An average of one node is none, and its number an int or a float.
+        # NetworkX cannot average a single number; the message says whether it is an int or a float.
         assert str(caught.value) == str(error) or isinstance(error, AttributeError)
         return None
     found = function(*arguments, **named, backend="trimill")
