@@ -168,7 +168,7 @@ fn what_a_lost_device_began_is_peeled_on_the_cores() {
             let mut progress = PeelProgress::new(&state, None, None, &fell);
             peel(edges, values, &mut progress, PeelingPlaces { device: Some(&mut lost), host, control: &control })
         };
-        // With less memory than the cores need, the graph cannot be peeled at all.
+        // With less memory than the cores need, nothing can peel the graph once the device is lost.
         let refused = peeled(Bytes(1 << 10)).unwrap_err();
         assert!(refused.kind() == Kind::Resource && refused.to_string().contains("--host-memory"), "{refused}");
         let work = peeled(Bytes::mib(64));

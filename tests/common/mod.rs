@@ -79,7 +79,6 @@ pub(crate) fn graph_file(arcs: Vec<(u64, u64)>, dir: &Path) -> PathBuf {
     graph.unwrap().path().unwrap().to_path_buf()
 }
 
-/// Flips a bit of a file.
 pub(crate) fn flip(path: &Path, bit: u64) {
     let file = std::fs::File::options().read(true).write(true).open(path).unwrap();
     let mut byte = [0];

@@ -142,7 +142,7 @@ fn counts_have_the_names_that_were_read() {
 #[test]
 fn coefficients_of_all_vertices_have_names() {
     let dir = tempfile::tempdir().unwrap();
-    // Names with loops alone are vertices, too, also the last ones.
+    // Names that have only loops are vertices, too, also the last names.
     let text = "New York,b\nb,c\nc,New York\nc,d\nx y,x y\nz,z\n";
     std::fs::write(dir.path().join("n.csv"), text).unwrap();
     count("input = { path = 'n.csv', names = true, header = 'no' }\noutput.lcc = 'lcc.txt'", dir.path()).unwrap();

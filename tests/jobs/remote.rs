@@ -1,4 +1,4 @@
-//! Whole jobs on objects of a server: the counts of the same files on disk, in each format that can be read so; the cache, run directories, shards;
+//! Whole jobs on objects of a server: the counts of the same files on disk, in each format that servers can hold; the cache, run directories, shards;
 //! refusals; no credentials of a URL are written anywhere. Graphs of several files are in `graphar.rs`, archives in `archives.rs`.
 
 mod archives;

@@ -98,7 +98,7 @@ fn resumed_jobs_and_shards_have_the_same_trusses() {
     let place = Place::new();
     let (dir, input) = (place.path(""), input("wiki-Vote.txt"));
     let [expected, _] = verified(&input, &dir);
-    // In one run directory: triangles, then trussness under the same name, then only a truss, and all of it again.
+    // Jobs in one run directory: triangles, then trussness under the same file name, then only a truss, and all of these again.
     let job = input + "run.dir = 'run'\npartition.parts = 3\ncount.backend = 'cpu'\n";
     let file = |more: &str| {
         count(&format!("{job}output = {{ per_edge = 'e.tsv', force = true{more} }}"), &dir).unwrap();

@@ -106,7 +106,7 @@ fn regular_graphs_have_their_closed_forms() {
     let dir = tempfile::tempdir().unwrap();
     for (family, vertices, degree, at_each, on_each) in [
         (Family::Complete { vertices: 300 }, 300, 299, 299 * 298 / 2, 298),
-        // Vertices that differ in the same letter are adjacent.
+        // Vertices that differ only in one letter are adjacent, so those that differ in the same one form cliques.
         (Family::Hamming { d: 4, q: 6 }, 1296, 20, 4 * (5 * 4 / 2), 4),
     ] {
         for (at_vertices, on_edges) in generated(&family, dir.path()) {
@@ -229,7 +229,7 @@ fn no_edges_is_an_answer_and_files_have_no_rows() {
     }
 }
 
-/// In a run directory: the total alone, and then with a file, for which everything is counted again; sums are kept only until they are written.
+/// In a run directory, a job counts the total alone, then with a file, which counts everything again; sums are kept only until they are written.
 #[test]
 fn resumed_jobs_have_the_same_counts_at_vertices_and_on_edges() {
     let dir = tempfile::tempdir().unwrap();
@@ -256,7 +256,7 @@ fn resumed_jobs_have_the_same_counts_at_vertices_and_on_edges() {
         };
         again();
         assert!(listing(&run).iter().all(|file| !file.ends_with(kept)), "sums that are written are not kept");
-        // The result now has them; without it, or without the file, they are counted again.
+        // The result now has the counts; without it, or without the file, they are counted again.
         again();
         std::fs::remove_file(&file).unwrap();
         again();

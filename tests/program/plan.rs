@@ -38,7 +38,7 @@ fn the_answer_takes_a_dozen_lines_of_80_columns_and_tables_come_with_details() {
     }
 }
 
-/// What a plan says of more memory is what a plan with that memory says.
+/// What a plan says about more memory is what a plan with that memory says.
 #[test]
 fn more_memory_saves_what_a_plan_with_more_memory_says() {
     let place = Place::new();

@@ -23,7 +23,7 @@ const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
 const BLOCKS: [Bytes; 2] = [Bytes::mib(64), Bytes(1)];
 
 fn any_arcs() -> impl Strategy<Value = Vec<(u64, u64)>> {
-    // Sparse ids, few of them, so that loops, duplicates, reverse arcs and triangles are common.
+    // Few and sparse ids, so that loops, duplicates, reverse arcs and triangles are common.
     (2u64..40, 1u64..5, 0u64..3).prop_flat_map(|(n, stretch, base)| {
         prop::collection::vec((0..n, 0..n), 0..300)
             .prop_map(move |arcs| arcs.into_iter().map(|(u, v)| (u * stretch + base, v * stretch + base)).collect())

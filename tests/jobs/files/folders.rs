@@ -79,7 +79,7 @@ fn a_cache_that_cannot_be_used_is_done_without() {
         assert_eq!(counted(&output), (4, false));
         assert_eq!(said(&output).matches("goes on without the cache").count(), 1, "{}", said(&output));
     }
-    // What is no folder at all is a mistake of the command line.
+    // A cache directory that is a file ends the job.
     assert_eq!(unusable(&["--cache-dir", "file"]).status.code(), Some(3));
     // A disk that is full when the graph is written.
     let mut without = 0;

@@ -211,7 +211,7 @@ fn partitions_whose_counts_are_damaged_or_missing_are_counted_again() {
     }
 }
 
-/// In the in-place mode, by rank ranges or with one partition that is the whole graph.
+/// The jobs are in the in-place mode: with rank ranges, or with the whole graph as one partition.
 #[test]
 fn the_same_where_nothing_is_spilled() {
     let budgets = ["--host-memory", "72MiB", "--device-memory", "512KiB"];

@@ -206,7 +206,6 @@ pub(crate) fn error(said: &str) -> &str {
     said.lines().last().unwrap().strip_prefix("error: ").unwrap_or_else(|| panic!("{said}"))
 }
 
-/// Whether standard output has an answer.
 pub(crate) fn answered(output: &Output) -> bool {
     String::from_utf8_lossy(&output.stdout).contains("\"triangles\"")
 }

@@ -246,7 +246,7 @@ fn methods_are_compared_on_graphs_whose_names_are_not_utf_8() {
     assert_eq!(answer(&output)["graphs"][0]["triangles"], 45, "{}", text(&output.stdout));
 }
 
-/// A start after an interruption would refuse to replace a file that is left.
+/// The next start would refuse to replace a file that an interrupted one left.
 #[test]
 fn an_interrupted_job_leaves_all_of_its_files_or_none() {
     let place = Place::without_gpus().with("TRIMILL_SYNC", "1");

@@ -150,7 +150,7 @@ fn crafted_graphs_are_counted_or_made_again() {
     let (path, parts) = cached(GRAPH, dir.path());
     let lines = [1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144].map(|id| format!("{id} {}\n", id % 2));
     std::fs::write(dir.path().join("parts.txt"), lines.concat()).unwrap();
-    // Settings, and the sections that they read besides the rows: those in which `cached` shows that they notice a flipped bit.
+    // Settings, and the sections that they read besides the rows: those in which, as `cached` shows, they notice a flipped bit.
     let ways = [
         ("", ""),
         ("partition = { parts = 3, prune = 'none', partitioner = 'random' }", "order"),
@@ -230,7 +230,7 @@ fn rows_are_checked_wherever_they_lie() {
         refused(put(&lengths, &beyond), "rows that do not ascend to smaller ranks");
         refused(put(&lengths, &distances[..last]), "fewer or more numbers than it should have");
         refused(put(&lengths, &[&distances[..], &[0]].concat()), "fewer or more numbers than it should have");
-        // Lengths: one more, or one more and one less, which makes a row of three.
+        // Lengths: one is increased, or one is increased and another decreased, which makes a row of three.
         assert_eq!(lengths[middle..middle + 2], [2, 2], "block {block}");
         let longer = with(&lengths, middle, 3);
         refused(put(&longer, &distances), "other lengths of rows than the index says");

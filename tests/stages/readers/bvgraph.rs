@@ -144,7 +144,7 @@ fn crawl() -> Vec<(u64, u64)> {
 
 #[test]
 fn a_crawl_is_read_whatever_its_chains_of_references() {
-    // Rows refer to rows that refer to others: chunks whose rows need many rows before them, or all.
+    // Rows refer to rows that refer to others, so the rows of a chunk need many earlier rows, or all of them.
     let (folder, expected) = (Folder::new(), crawl());
     let graph = graph_of(&expected);
     let usual = CompFlags::default();
