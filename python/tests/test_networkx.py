@@ -181,7 +181,7 @@ def test_what_networkx_knows_of_it():
 @pytest.mark.parametrize("version", ["newest", "3.4"])
 @pytest.mark.parametrize("fallback", [False, True])
 def test_networkx_own_tests(version, fallback, tmp_path):
-    """All pass; without the fall-back, all but those of what is left to NetworkX."""
+    """All tests pass; without the fall-back, all except those that are left to NetworkX."""
     environment = {**os.environ, "NETWORKX_TEST_BACKEND": "trimill", "NETWORKX_FALLBACK_TO_NX": "1" if fallback else ""}
     if version == "3.4":
         if "TRIMILL_NETWORKX_3_4" not in os.environ:

@@ -155,7 +155,7 @@ def source_of(graph: GraphLike, source: Hashable = None, target: Hashable = None
     """What a graph has.
 
     :param source: the column of a table with one end of each edge
-    :param target: that with the other
+    :param target: the column with the other end
     :raises TypeError: an object that is no graph
     :raises UsageError: arrays, matrices or tables that hold no ids
     :raises DataError: arrays, matrices or tables whose numbers are no edges

@@ -221,7 +221,7 @@ mod tests {
         }
         assert_eq!(tables, expected, "a wrong value changes nothing");
 
-        // What JSON cannot hold is not replaced by something else.
+        // A value that JSON cannot hold stays unchanged.
         let path = PathBuf::from(OsStr::from_bytes(b"\xff"));
         tables.work.dir = Some(path.clone());
         set(&mut tables, "seed", 2.into()).unwrap();

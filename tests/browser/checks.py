@@ -1,4 +1,4 @@
-"""What is checked of a page. Each function gets `check(name, holds, detail)`, an open page and the results that it shows."""
+"""The checks of a page. Each function gets `check(name, holds, detail)`, an open page and the results that it shows."""
 
 import json
 

@@ -76,7 +76,7 @@ proptest! {
 
 #[test]
 fn long_rows_and_many_empty_ones_are_read_in_pieces() {
-    // Vertex 7 has a row of three batches; most others have no row.
+    // The row of vertex 7 is read in three pieces; most others are empty.
     let n = 1_000_000;
     let arcs: Vec<(u64, u64)> =
         (0..n).map(|head| (7, head)).chain((9..n).step_by(9999).map(|tail| (tail, tail - 1))).collect();

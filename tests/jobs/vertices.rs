@@ -106,7 +106,7 @@ fn regular_graphs_have_their_closed_forms() {
     let dir = tempfile::tempdir().unwrap();
     for (family, vertices, degree, at_each, on_each) in [
         (Family::Complete { vertices: 300 }, 300, 299, 299 * 298 / 2, 298),
-        // Vertices that differ only in one letter are adjacent, so those that differ in the same one form cliques.
+        // Two neighbours of a vertex are adjacent if they differ from it in the same letter.
         (Family::Hamming { d: 4, q: 6 }, 1296, 20, 4 * (5 * 4 / 2), 4),
     ] {
         for (at_vertices, on_edges) in generated(&family, dir.path()) {

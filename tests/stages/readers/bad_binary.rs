@@ -59,7 +59,7 @@ fn pairs_of_64_bits_are_told_from_pairs_of_32() {
             assert_eq!(read_as(&folder.path(name), Some(format), None).unwrap()[0], first, "{name} as {format}");
         }
     }
-    // One id of more than 32 bits among many; Graph500's edges of 12 bytes.
+    // Many ids, one of them of more than 32 bits; then edges of 12 bytes, as Graph500 writes them.
     let ring: Vec<(u64, u64)> = (0..30).map(|i| (i, (i + 7) % 30)).chain([(1 << 40, 3)]).collect();
     folder.refuses("ring.bin", pairs64(&ring), &["looks like bin-u64"]);
     let packed: Vec<u8> =
