@@ -310,7 +310,7 @@ fn a_thread_that_panics_stops_all_and_is_named() {
 struct Recorded {
     tasks: Vec<(Option<u64>, Unit)>,
     reports: Vec<u64>,
-    /// The stages that were expected, each time.
+    /// The expected stages, for each report of them.
     expected: Vec<Vec<&'static str>>,
 }
 
@@ -339,7 +339,7 @@ impl Observer for Recorder {
 #[test]
 fn the_progress_of_counting_on_the_cores_is_that_of_arcs() {
     let dir = tempfile::tempdir().unwrap();
-    // Every vertex is adjacent to those up to 40 further on, along a ring.
+    // Every vertex is adjacent to the next 40 along a ring.
     let n = 4000u64;
     let edges: String = (0..n).flat_map(|i| (1..=40).map(move |k| format!("{i} {}\n", (i + k) % n))).collect();
     std::fs::write(dir.path().join("ring.txt"), edges).unwrap();

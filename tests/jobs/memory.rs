@@ -156,7 +156,7 @@ fn the_smallest_budget_reads_a_small_multiple_of_the_graph() {
         let options = format!("{files} --host-memory {least}");
         let plan: PlanReport = answer(&place, "plan", graph, &options);
         let whole = 8 * plan.vertices + 4 * plan.edges;
-        // With p ranges, (p + 1) / 2 times the graph.
+        // With p ranges, (p + 1) / 2 times the graph is read.
         assert!(plan.parts <= 27, "{options}: {} parts", plan.parts);
         assert!(plan.stream_bytes.get() <= 16 * whole, "{options}: {} of {whole}", plan.stream_bytes);
         // File blocks have at most 2^17 rows and arcs. Each partition reads those of its own rows and those below them; some more reads

@@ -156,7 +156,7 @@ fn what_counting_takes_is_what_the_formula_gives() {
     expect_table(&page, "Counting", &lines);
 }
 
-/// A job that was measured on one H200, or H100, with 16 cores: its graph, its memory, and what is written of it where.
+/// A job that was measured on one H200, or H100, with 16 cores: its graph, memory and figures, and where these are published.
 #[derive(Clone, Copy)]
 struct MeasuredJob {
     name: &'static str,
