@@ -141,7 +141,7 @@ mod tests {
             prop_assert_eq!(first.len(), costs.len().min(1));
             prop_assert!(Shard::new(costs.len() as u32, many).unwrap().partitions(&costs).is_empty());
             prop_assert_eq!(assigned(&costs, many).1.len(), costs.len());
-            // Any division has a shard of at least the mean, of the largest cost, and of two of the of + 1 largest.
+            // In any division a shard has at least the mean cost, the largest cost, and two of the `of + 1` largest costs.
             let counted: Vec<u64> = costs.iter().map(|&cost| cost.max(1)).collect();
             let mut sorted = counted.clone();
             sorted.sort_unstable_by(|a, b| b.cmp(a));
@@ -150,7 +150,7 @@ mod tests {
             let best = mean.max(sorted.first().copied().unwrap_or(0)).max(pair);
             let load = |parts: &Vec<u32>| parts.iter().map(|&part| counted[part as usize]).sum::<u64>();
             let most = all.iter().map(load).max().unwrap();
-            // Longest processing time first never exceeds the mean by more than a partition that it placed last.
+            // Longest processing time first exceeds the mean by at most the cost of the partition that it placed last.
             prop_assert!(most <= best.max(mean + sorted.get(of as usize).copied().unwrap_or(0)), "{most} of {best}");
             let few: Vec<u32> = (0..costs.len() as u32).step_by(3).collect();
             let named = shards_of(&few, &costs, NonZeroU32::new(of).unwrap());

@@ -17,7 +17,7 @@ pub(super) fn check(place: &Place, bytes: &[u8]) {
             edges::check(place, &path, Some(Format::Bvgraph), 1);
         }
         Ok((None, _)) => {}
-        // It may name either of the two files.
+        // The error may name either of the two files.
         Err(error) => is_told(&error, &path.with_extension("")),
     }
 }

@@ -37,7 +37,7 @@ fn file<K: SumKey>(place: &Place, key: PartKey, bytes: &[u8]) {
     if let Err(error) = added {
         is_told(&error, &path);
     } else {
-        // The same after it is written and read again.
+        // The sums are the same after they are written and read again.
         let all = |sums: &Sums<K>| sums.each_block(|_, sums| Ok(sums.to_vec())).expect("in memory").concat();
         let mut writer = PartWriter::<K>::new(place.dir(), key).expect("a file");
         writer.add(CountedKeys::From(0), &all(&sums)).and_then(|()| writer.finish()).expect("written");

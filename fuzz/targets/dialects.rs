@@ -187,7 +187,7 @@ fn deviate(text: &mut Text, foreign: bool, choices: &mut Choices<'_>) -> Vec<&'s
         9 if may_be_cut => *line = line.split([' ', '\t', ',']).next().unwrap_or_default().to_string(),
         10 => *line = line.replace([' ', '\t', ','], choices.one(&[";", "|", ",,", ":", ", ,", "\u{a0}", "\"", " , "])),
         11 => *line = format!("\"{}\"", line.replace([' ', '\t', ','], "\",\"")),
-        // A character in the middle of a number, or anywhere; none that makes another number or a comment.
+        // A character is inserted into a number, or anywhere, but none that makes another number or a comment.
         12 if digit(middle, line) && middle > 0 => {
             line.insert_str(middle, choices.one(&["-", "x", ".", "e", "\r", "\0", "'"]))
         }
@@ -197,7 +197,7 @@ fn deviate(text: &mut Text, foreign: bool, choices: &mut Choices<'_>) -> Vec<&'s
         14 => line.insert(middle, '\r'),
         // Lines are cut in two, joined, or duplicated.
         15 if may_be_cut && middle > 0 && digit(middle - 1, line) => line.insert(middle, '\n'),
-        // Only if lines remain from which the joined line differs.
+        // Only if enough lines remain that the joined line differs from them.
         16 if !text.free && text.lines.len() > text.arcs + 3 && arc + 1 < text.lines.len() => {
             let next = text.lines.remove(arc + 1);
             text.lines[arc].push_str(&format!(" {next}"));
@@ -211,7 +211,7 @@ fn deviate(text: &mut Text, foreign: bool, choices: &mut Choices<'_>) -> Vec<&'s
                 let twice = !counted && words.len() == 3;
                 let spoiled = if twice { 2 } else { choices.below(if text.matrix { 3 } else { 2 }) };
                 let spoiled = spoiled.min(words.len() - 1);
-                // If the header says fewer vertices than there are, it is taken for an arc, in a short list.
+                // In a short list, a header with fewer vertices than there are is taken for an arc.
                 let least = if spoiled == 0 && (foreign || !counted) { 0 } else { -1000 };
                 let more = choices.one(&[1i64, -1, 2, -2, 1000]).max(least);
                 let spoil = |(i, word): (usize, &&str)| {
@@ -252,7 +252,7 @@ pub(super) fn check(place: &Place, bytes: &[u8]) {
         1 => matrix(&graph, &mut choices),
         _ => list(&graph, &mut choices),
     };
-    // Rows of one length with weights are also a valid edge list, once their header is wrong.
+    // If its header is wrong, a METIS file whose rows have weights and one length is also a valid edge list.
     let weights = text.metis && text.free;
     let names = match (text.metis, text.matrix) {
         _ if weights => &["g.metis", "g.graph", "out.graph"][..],

@@ -84,7 +84,7 @@ pub(super) fn check(place: &Place, path: &Path, format: Option<Format>, window: 
     }
 }
 
-/// Whether the file is compressed or an archive, which announces one arc per byte, and may have more.
+/// Whether the file is compressed or an archive: such a file announces one arc per byte, and may have more.
 fn is_packed(path: &Path) -> bool {
     const MARKS: [&[u8]; 4] = [&[0x1f, 0x8b], &[0x28, 0xb5, 0x2f, 0xfd], b"BZh", b"PK"];
     let head = std::fs::read(path).unwrap_or_default();

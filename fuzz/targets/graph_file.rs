@@ -1,4 +1,4 @@
-//! Graph files: the bytes as a file, and as a footer, a zero byte, and sections without the gaps between them, which are given valid checksums.
+//! Graph files: the bytes are a file; or a footer, a zero byte, and sections without gaps, made into a file with valid checksums.
 
 use trimill::testing::bytes::Bytes;
 use trimill::testing::control::Control;
@@ -90,7 +90,7 @@ fn file(place: &Place, bytes: &[u8]) {
 fn rows(graph: &OrientedGraph, block: u64, direction: Direction) -> Result<Vec<Vec<u32>>> {
     let mut rows = vec![Vec::new(); graph.vertices() as usize];
     graph.pass(Bytes(block), direction, &Control::silent(), |block| {
-        // Its file blocks, and runs of any size, tile its ranks.
+        // The file blocks of a row block cover its ranks exactly, and so do its runs of any size.
         assert!(block.file_blocks().flatten().eq(block.ranks()));
         for arcs in [1, 7, 1 << 20] {
             let runs = block.runs(arcs);

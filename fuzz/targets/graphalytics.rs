@@ -22,7 +22,7 @@ pub(super) fn check(place: &Place, bytes: &[u8]) {
             assert!(usual == again, "windows of {window}: {again:?} instead of {usual:?}");
             assert!(usual.1.is_sorted_by(|a, b| a < b), "vertices that do not ascend: {:?}", usual.1);
         }
-        // It may name any of the three files, or another one that the properties name.
+        // The error may name any of the three files, or another one that the properties name.
         (Err(error), Err(_)) => is_told(&error, place.dir()),
         (usual, again) => panic!("windows of {window}: {again:?} instead of {usual:?}"),
     }

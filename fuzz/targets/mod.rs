@@ -82,7 +82,7 @@ impl Place {
 
     pub(crate) fn run(&self, target: &Target, bytes: &[u8]) {
         let used = self.pool.install(|| allocation_counter::measure(|| (target.check)(self, bytes)));
-        // Buffers of fixed size, and what a target keeps for comparison.
+        // 48 MiB for buffers of fixed size, the rest for what a target keeps for comparison.
         let most = (48 << 20) + 256 * bytes.len() as u64;
         assert!(used.bytes_max <= most, "{} bytes of memory for {} bytes of input", used.bytes_max, bytes.len());
     }

@@ -30,7 +30,7 @@ pub(super) fn compressed(place: &Place, bytes: &[u8]) {
     file(place, bytes, "g.packed", Some(format));
 }
 
-/// The description of edges in GraphAr, of which there are no chunks but one.
+/// A GraphAr description of edges; only one of its chunks exists.
 pub(super) fn graphar(place: &Place, bytes: &[u8]) {
     let chunk = place.dir().join("edge/ordered_by_source/adj_list/part0");
     std::fs::create_dir_all(&chunk).expect("a directory");

@@ -36,7 +36,7 @@ pub(super) fn spill(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(spill)
 }
 
-/// Counts of a partition, of a graph of so many vertices or edges, with a valid header and valid checksums.
+/// Counts of a partition, for a graph of `keys` vertices or edges, with a valid header and valid checksums.
 pub(super) fn counts(bytes: &[u8], magic: [u8; 8], keys: u64) -> Vec<u8> {
     /// Bytes of the header, and those of a record before its frame.
     const HEADER: usize = 52;
@@ -72,7 +72,7 @@ pub(super) fn manifest(text: &[u8]) -> Vec<u8> {
     with(&format!("{checksum:016x}"))
 }
 
-/// A graph file with valid checksums, of a footer and of the sections, which are placed as `layout` says, if the footer is one.
+/// A graph file with valid checksums, made of a footer and of the sections, which are placed as `layout` says if the footer is valid.
 pub(crate) fn graph(footer: &[u8], layout: Option<Layout>, mut sections: Vec<u8>) -> Vec<u8> {
     const PAGE: usize = 4096;
     let mut footer = footer.to_vec();

@@ -73,7 +73,7 @@ impl Product<'_> {
         Adjacency::new(&blowup(self.base, 1)?, wanted)
     }
 
-    /// Of the edges that the edge `{u, v}` becomes, appends those in `range`.
+    /// Appends those in `range` of the edges that the edge `{u, v}` becomes.
     fn append_edge(&self, [u, v]: [u64; 2], range: Range<u64>, out: &mut Vec<[u64; 2]>) {
         let partners = self.partners();
         let (mut x, mut y) = (range.start / partners, range.start % partners);

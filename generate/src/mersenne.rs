@@ -1,5 +1,5 @@
 //! The Mersenne Twister MT19937 (Matsumoto and Nishimura, TOMACS 1998), a whole state of numbers at a time: each step is a loop over independent
-//! numbers, which the compiler vectorises. That they are the right ones is proved by counts of graphs made of them (tests/stages/generate.rs).
+//! numbers, which the compiler vectorises. Counts of graphs made of them test that they are right (tests/stages/generate.rs).
 
 pub(super) const STATE: usize = 624;
 

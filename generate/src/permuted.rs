@@ -30,7 +30,7 @@ impl Permutation {
         self.until_below_n(id, |left, right| self.rounds(left, right, 0..ROUNDS))
     }
 
-    /// The id whose image is `image`: the rounds in reverse, on halves that have changed places.
+    /// The id whose image is `image`: the rounds in reverse, on swapped halves.
     pub(super) fn inverse(&self, image: u64) -> u64 {
         self.until_below_n(image, |left, right| {
             let (right, left) = self.rounds(right, left, (0..ROUNDS).rev());

@@ -51,7 +51,7 @@ impl Factor {
         2 * self.leaves + u64::from(self.looped.is_some())
     }
 
-    /// Its arcs in order: from the centre to each leaf, from each leaf to the centre, the loop; as summands of ids.
+    /// The arc at place `number`, as summands of ids. The order: from the centre to each leaf, from each leaf to the centre, the loop.
     fn arc(&self, number: u64) -> [u64; 2] {
         let ends = if number < self.leaves {
             [0, number + 1]

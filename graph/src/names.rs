@@ -310,7 +310,7 @@ mod tests {
         };
         assert_eq!(open(&bytes, None).unwrap().reader().name(199).unwrap(), b"00199");
         assert!(open(&bytes, Some(1)).is_err());
-        // No wrong length or number makes the reader leave the section.
+        // No wrong length or number makes the reader read beyond the section.
         for at in (0..bytes.len()).step_by(3) {
             for byte in [0, 0x7f, 0xff] {
                 let mut other = bytes.clone();

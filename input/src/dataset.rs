@@ -258,7 +258,7 @@ mod tests {
         std::fs::write(at("[ab]*/3.txt"), "0 1\n").unwrap();
         assert_eq!(files(&["[ab]*/?.txt"]).unwrap(), of(&["[ab]*/3.txt"]));
         assert_eq!(files(&["b/y=*", "b/_SUCCESS", "nothing*"]).unwrap(), of(&["b/y=*", "b/_SUCCESS", "nothing*"]));
-        // A list of files, fetched with them into one folder, or with their folders.
+        // A list of files that were fetched beside it, into one folder or with their folders.
         std::fs::write(at("p.paths"), "\u{feff}b/y=1/0.txt.gz\r\n\nelsewhere/q.txt\nhttps://host/r.txt\n").unwrap();
         std::fs::write(at("q.txt"), "0 1\n").unwrap();
         let expected = [at("b/y=1/0.txt.gz"), at("q.txt"), "https://host/r.txt".into()];

@@ -173,7 +173,7 @@ mod tests {
         write("a.e.zst", "");
         let all = [at("a.properties"), at("a.v"), at("a.e.zst")];
         for name in ["a", "a.v", "a.e", "a.e.zst", "a.properties"] {
-            // Without properties it is also such a graph, and the error says what is missing.
+            // Without properties, the files are such a graph, too, and the error says what is missing.
             assert_eq!(of(name).as_ref(), Some(&all), "{name}");
         }
         write("a.properties", "nodes=1\narcs=0\n");

@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(verdict(1000, 20, &path(1, 900)), HeaderVerdict::Arc);
         assert_eq!(verdict(48, 900, &path(1, 500)), HeaderVerdict::Arc);
         assert_eq!(verdict(30, 9, &path(1, 29)), HeaderVerdict::Arc);
-        // 3 vertices have at most 3 edges, not 4; two lines do not list one edge twice.
+        // 3 vertices have at most 3 edges, not 4; the two lines are two edges, not one edge listed twice.
         assert_eq!(verdict(3, 4, &[(1, 2), (1, 3), (2, 3)]), HeaderVerdict::Arc);
         assert_eq!(verdict(3, 1, &[(3, 2), (2, 1)]), HeaderVerdict::Arc);
         assert_eq!(verdict(6, 14, &path(1, 3)), HeaderVerdict::Arc);
@@ -209,7 +209,7 @@ mod tests {
     fn what_could_be_either_is_asked() {
         // Too short to be sure: a star or a triangle.
         assert_eq!(verdict(3, 2, &[(1, 2), (1, 3)]), HeaderVerdict::Either);
-        // From the largest id down, the arc before a path is true of it as a header.
+        // If a path is listed from the largest id down, its first arc also fits the rest as a header.
         let down: Vec<_> = path(0, 99).into_iter().rev().map(|(u, v)| (v, u)).collect();
         assert_eq!(verdict(100, 99, &down), HeaderVerdict::Either);
         // Lines are missing, in one direction or in both.

@@ -199,7 +199,7 @@ mod tests {
         const MOST: u64 = 1 << 22;
         let endless = Pipe::new(Path::new("endless"), File::open("/dev/zero").unwrap());
         let (pipe, turns) = (PipeReadOnce::new(endless), AtomicU64::new(0));
-        // One thread finds wrong data. The other one reads on, at most until it is clear that nothing will stop it.
+        // One thread finds wrong data. The other one must stop reading; the test fails if it goes on for too long.
         let deliver = |stream: &Mutex<Pipe>| {
             if turns.fetch_add(1, Ordering::Relaxed) == 0 {
                 return Err(Error::data("endless", "wrong data"));

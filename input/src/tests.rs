@@ -127,7 +127,7 @@ fn a_row_may_be_longer_than_many_windows() {
     assert_eq!(with_every_window("wheel.graph", format!("{text}\n\n\n").as_bytes(), None).unwrap(), expected);
     let bad = text.replace("\n% comment 300\n1 301 299", "\n% comment 300\n1 301 2x9");
     let error = with_every_window("wheel.graph", bad.as_bytes(), None).unwrap_err();
-    // Two lines of head, one row, and two lines for each vertex up to 300.
+    // Two lines before the rows, one line for vertex 1, and two lines for each further vertex up to 300.
     assert!(error.starts_with("/wheel.graph:601: 'x' in the line of vertex 300"), "{error}");
 }
 
@@ -199,7 +199,7 @@ fn text() -> impl Strategy<Value = String> {
         (lines, line(more), prop_oneof!["", "\n", "\r"])
             .prop_map(move |(lines, last, end)| format!("{first}\n{}{last}{end}", lines.concat()))
     };
-    // Begins with an arc of vertex 0, so that no line can be a header.
+    // The text begins with an arc of vertex 0, so that no line can be a header.
     prop_oneof![
         lines("0 2", ""),
         lines("0 2 7", "[ \t,][0-9+.-][0-9a-z.-]{0,6}"),
@@ -276,7 +276,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("names");
         let mut text = lines.join(end).into_bytes();
-        // What is left of each umlaut is no character.
+        // The remaining byte of each umlaut is no valid character.
         text.retain(|&byte| is_utf8 || byte != 0xc3);
         std::fs::write(&path, if packed { gz(&text) } else { text }).unwrap();
         let expected = read_names(&path, 1 << 16);

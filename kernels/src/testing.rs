@@ -22,7 +22,7 @@ pub fn skipped(reason: &dyn std::fmt::Display) {
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
-/// A GPU, for one test at a time, so that memory can be measured. `None`, with a printed reason: there is none, which fails the test if
+/// A GPU, for one test at a time, so that memory can be measured. `None`, with a printed reason: there is no GPU, which fails the test if
 /// `TRIMILL_REQUIRE_GPU=1`. With `TRIMILL_TEST_PTX=1` its kernels are loaded from PTX.
 pub fn gpu() -> Option<(Gpu, MutexGuard<'static, ()>)> {
     static ONE: Mutex<()> = Mutex::new(());

@@ -20,7 +20,7 @@ use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{Partition, arenas, bytes_of, cuts, device_bytes, methods_of, pool, random};
 use trimill_kernels::{CountingMethod, Gpu, GpuError, ImageForm, Lstc, Pinned};
 
-/// Begins a partition of which the total is counted.
+/// Begins a partition whose total is counted.
 fn begin<'g>(
     method: &dyn CountingMethod,
     gpu: &'g mut Gpu,
@@ -118,7 +118,7 @@ fn random_partitions_have_the_count_of_brute_force() {
 #[test]
 fn rows_of_none_one_and_two_successors_are_right() {
     let Some((mut gpu, _alone)) = gpu() else { return };
-    // Triangles 3i, 3i + 1, 3i + 2, each joined to the one before by a path: rows of 2, 1 and 1 successors, and one of none.
+    // Triangles 3i, 3i + 1, 3i + 2, each joined to the one before by an edge: rows of 1, 1 and 2 successors; the first has none.
     let mut rows: Vec<Vec<u32>> = (0..30_000u32)
         .map(|number| match number % 3 {
             0 => number.checked_sub(1).into_iter().collect(),
@@ -189,7 +189,7 @@ fn sections_of_many_staging_buffers_arrive_whole() {
                 // All are local, so row blocks have no rows.
                 continue;
             }
-            // Now from page-locked memory, the same for every row block: a late copy would copy the next one.
+            // Now from the same page-locked memory for all row blocks: a late copy would copy the next row block.
             let mut locked = RowBlock::lent(Box::new(PageLocked(gpu.pinned::<u32>(limit as usize / 4).unwrap())));
             let mut counter = begun(&Lstc::default(), &mut gpu, &partition, limit);
             for row_block in &row_blocks {
@@ -236,7 +236,7 @@ fn the_budget_is_kept_and_what_does_not_fit_is_refused() {
     assert!(refused.is_err_and(|error| error.to_string().contains(&expected)));
     drop(counter);
     assert_eq!(count(&mut gpu, &Lstc::default(), &partition, &[1000]), partition.triangles());
-    // More than the device has; then it still works.
+    // A reservation of more than the device has fails, and the device still works.
     let (_, total) = gpu.memory().unwrap();
     match gpu.reserve(2 * total) {
         Err(GpuError::DeviceMemory { asked, free, total: all }) => {
@@ -267,7 +267,7 @@ fn the_arena_is_all_that_is_allocated() {
     let (after, _) = gpu.memory().unwrap();
     eprintln!("held before the arena: {} bytes", gpu.held());
     if after < free {
-        // Other programs may have allocated some.
+        // Other programs may have allocated memory.
         eprintln!("free memory fell by {} bytes", free - after);
     }
     assert!(free.saturating_sub(after) < 64 << 20);

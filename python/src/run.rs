@@ -55,7 +55,7 @@ pub(crate) fn run<T: Send + 'static>(
                 });
             }
             (Err(RecvTimeoutError::Disconnected), _) => {
-                // It panicked, which pyo3 turns into an exception.
+                // The thread panicked, which pyo3 turns into an exception.
                 return match thread.join() {
                     Err(panic) => resume_unwind(panic),
                     Ok(()) => Err(raised(py, &Error::defect("a count without a result"))),

@@ -1,4 +1,4 @@
-"""What all tests use. Tests are of the installed package; data is that of the program's tests."""
+"""Shared by all tests, which test the installed package on the data of the program's tests."""
 
 import signal
 from pathlib import Path
@@ -62,7 +62,7 @@ def interrupts():
 
 
 def triangles_of(graph):
-    """The triangles of a graph, counted by NetworkX."""
+    """The number of triangles of a graph, counted by NetworkX."""
     return sum(networkx.triangles(graph).values()) // 3
 
 

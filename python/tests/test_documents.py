@@ -22,7 +22,7 @@ def test_code(document, monkeypatch, tmp_path):
     test = parser.get_doctest("\n".join(blocks), {}, document, document, 0)
     assert test.examples, "no code"
     assert runner.run(test).failed == 0
-    # Nothing that is shown was left out.
+    # No example was left out.
     assert sum(block.count(">>> ") for block in blocks) == len(test.examples)
     assert all(">>> " in block for block in blocks)
 

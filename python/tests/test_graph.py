@@ -459,7 +459,7 @@ def test_what_is_printed():
         html = thing._repr_html_()
         assert html.count("<") == html.count(">") and "script" not in html
     assert "<td style='text-align:left'>10</td>" in graph.count()._repr_html_()
-    # The whole job, with the start of a GPU and peeling.
+    # The seconds shown are those of the whole job, with the start of a GPU and peeling.
     plan = trimill.Plan.from_json(json.dumps({**trimill.plan([(0, 1)]).to_dict(), "seconds": 77}))
     assert "about 77 s" in plan._repr_html_()
 

@@ -132,7 +132,7 @@ def test_tables(random_graph):
     frame = pandas.DataFrame({"u": u, "v": v})
     for table in [
         frame,
-        # Its index is no column of it.
+        # The index of a table is not one of its columns.
         frame.set_index(frame.index * 2 + 7),
         frame.sort_values("v"),
         polars.DataFrame({"u": u, "v": v}),
@@ -185,7 +185,7 @@ def test_chunks_of_categories_without_rows_add_nothing(place):
 
 
 def counted(edges):
-    """The triangles of edges that were taken before."""
+    """The triangles of edges that the compiled part has already taken."""
     return trimill.Result.from_json(trimill._native.count(edges, {}, [], None)).triangles
 
 
@@ -257,7 +257,7 @@ def test_pairs_of_integers_are_ids(kinds):
 @pytest.mark.parametrize("kind", [int, numpy.uint64])
 @pytest.mark.parametrize("largest", [2**63 - 1, 2**63, 2**64 - 2])
 def test_pairs_of_integers_of_64_bits_are_ids(kind, largest):
-    # Neighbours that a float does not tell apart.
+    # Neighbouring integers that are equal as floats.
     edges = [(kind(u), kind(v)) for u, v in [(largest, largest - 1), (largest - 1, 0), (0, largest)]]
     assert trimill.Graph(edges).vertices.tolist() == [0, largest - 1, largest]
 

@@ -28,7 +28,7 @@ def asked(function, *arguments, **named):
     except Exception as error:
         with pytest.raises(type(error)) as caught:
             function(*arguments, **named, backend="trimill")
-        # An average of one node is none, and its number an int or a float.
+        # NetworkX cannot average a single number; the message says whether it is an int or a float.
         assert str(caught.value) == str(error) or isinstance(error, AttributeError)
         return None
     found = function(*arguments, **named, backend="trimill")
@@ -181,7 +181,7 @@ def test_what_networkx_knows_of_it():
 @pytest.mark.parametrize("version", ["newest", "3.4"])
 @pytest.mark.parametrize("fallback", [False, True])
 def test_networkx_own_tests(version, fallback, tmp_path):
-    """All pass; without the fall-back, all but those of what is left to NetworkX."""
+    """All tests pass; without the fall-back, all except those that are left to NetworkX."""
     environment = {**os.environ, "NETWORKX_TEST_BACKEND": "trimill", "NETWORKX_FALLBACK_TO_NX": "1" if fallback else ""}
     if version == "3.4":
         if "TRIMILL_NETWORKX_3_4" not in os.environ:

@@ -67,7 +67,7 @@ def assert_typed(record, declared):
 
 def test_types_name_every_field():
     declared = annotated()
-    # With names there are all fields.
+    # A graph with names gives all fields.
     named = [(f"vertex {u}", f"vertex {v}") for u, v in zip(*complete(40), strict=True)]
     assert_typed(trimill.count(named, clustering=True, truss=True, parts=2, partitioner="contiguous"), declared)
     assert_typed(trimill.plan(complete(40)), declared)

@@ -43,7 +43,7 @@ def stopped(tmp_path):
 
 @pytest.fixture
 def alarm():
-    """Begins to call a handler after some seconds, and in intervals of some."""
+    """Starts a timer that calls a handler after some seconds, and then at intervals."""
     before = signal.getsignal(signal.SIGALRM)
 
     def begin(handler, *seconds):

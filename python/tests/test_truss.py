@@ -13,7 +13,7 @@ import trimill
 
 
 def trussness_of(graph):
-    """The trussness of each edge of a graph of NetworkX, by its k-truss for every k. Each is in the one before."""
+    """The trussness of each edge of a graph of NetworkX, by its k-truss for every k. Each contains the next."""
     found, k = {}, 2
     while graph.number_of_edges():
         found |= {(min(edge), max(edge)): k for edge in graph.edges}

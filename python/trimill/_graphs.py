@@ -155,7 +155,7 @@ def source_of(graph: GraphLike, source: Hashable = None, target: Hashable = None
     """What a graph has.
 
     :param source: the column of a table with one end of each edge
-    :param target: that with the other
+    :param target: the column with the other end
     :raises TypeError: an object that is no graph
     :raises UsageError: arrays, matrices or tables that hold no ids
     :raises DataError: arrays, matrices or tables whose numbers are no edges
@@ -250,7 +250,7 @@ def _is_pair(pair: object) -> bool:
 def _is_integer(kind: type[Any]) -> bool:
     import numpy
 
-    # Booleans are neither; NumPy's spans of time are a subclass of its integers.
+    # Booleans are no ids, and neither are NumPy's time spans, a subclass of its integers.
     return kind is int or (issubclass(kind, numpy.integer) and kind is not numpy.timedelta64)
 
 
@@ -317,7 +317,7 @@ def _table(table: Any, ends: tuple[Hashable, Hashable] | None) -> Source:
     try:
         stream = table.__arrow_c_stream__()
     except (TypeError, ValueError) as error:
-        # Of a column whose objects have several types, Arrow names the column and the first object that does not fit.
+        # If the objects of a column have several types, Arrow names the column and the first object that does not fit.
         found = "; ".join(map(str, error.args))
         raise UsageError(f"table: {found}; expected two columns of integers, or two of text") from error
     # A table without a length is a stream, which can be read once and has no rows afterwards.

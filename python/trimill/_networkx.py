@@ -30,7 +30,7 @@ class ConvertedGraph:
     def __init__(self, graph: NetworkXGraph) -> None:
         #: What a result that is the graph itself is converted back to.
         self.original = graph
-        # Prepared now: the original may have changed when it is first asked.
+        # Prepares the graph now, since the original may change before the first question.
         len(self)
 
     @cached_property
@@ -109,7 +109,7 @@ def can_run(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool | 
     if graph.is_multigraph():
         return "the graph is a multigraph, and trimill counts simple graphs"
     if hasattr(graph, "_graph"):
-        # NetworkX would go on using what was converted before the graph behind the view was changed.
+        # After a change of the graph behind the view, NetworkX would go on using the graph as it was converted before.
         return "the graph is a view, of whose changes NetworkX does not tell"
     if given.get("weight") is not None:
         return "a weight is given, and trimill counts without weights"

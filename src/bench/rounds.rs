@@ -110,7 +110,7 @@ mod tests {
     use crate::job::Backend;
     use crate::report::result::example::example;
 
-    /// Each turn is answered by `rule` of the method and the number of its turn. Also returns which method was asked.
+    /// Runs rounds in which `rule` answers each turn, given the method and the number of its turn. Also returns which methods were asked.
     fn rounds(
         methods: usize,
         runs: u32,

@@ -190,7 +190,7 @@ mod tests {
                 let told = distinct.at_most();
                 assert_eq!(distinct.largest(), (ids - 1) * step);
                 assert!(!distinct.is_full() || most < ids, "{ids} of {most}");
-                // Ids are merged in batches, so it may be full only at some more.
+                // Ids are merged in batches, so `distinct` may become full only some ids later.
                 assert!(distinct.is_full() || ids < most + (1 << 20), "{ids} of {most}");
                 assert!((ids..=ids * 5 / 4).contains(&told), "{told} for {ids}, {most} kept");
                 if most >= ids {

@@ -138,7 +138,7 @@ mod tests {
                 sizes[range] += 1;
             }
             let largest = sizes.iter().copied().max().unwrap_or(0);
-            // A range ends with the block that fills it.
+            // A range ends with the block that makes it full.
             let block = total.min(400);
             prop_assert!(largest <= total.div_ceil(many as u64).max(1) + block);
             prop_assert!(counted(&arcs).ranges(many, largest).is_some());

@@ -50,7 +50,7 @@ fn every_value_is_filled_in_and_lines_without_one_are_left_out() {
         at(script, "#SBATCH --mem=65536M");
         assert!(script.join(" ").contains("--host-memory 49152MiB"), "{script:#?}");
     }
-    // Slurm reads directives up to the first command; of two that contradict each other the later one counts.
+    // Slurm reads directives up to the first command; if two contradict each other, the later one applies.
     let order = ["#SBATCH --gres=gpu:1", "#SBATCH --qos=@TIME@", "#SBATCH -C h100", "module load 'cuda/12'"];
     assert!(order.map(|line| at(&count, line)).is_sorted());
     assert!(["#SBATCH --mem=65536M", "#SBATCH --qos=short", "export A='$B'"].map(|line| at(&merge, line)).is_sorted());
@@ -64,7 +64,7 @@ fn every_value_is_filled_in_and_lines_without_one_are_left_out() {
     }
     // Four cores of 8 GiB each; partitions of 6 GiB need only 16 GiB.
     assert!(count.contains("#SBATCH --mem=32768M\n") && count.contains("--host-memory 24576MiB"), "{count}");
-    // A merge that peels takes as long as a task may.
+    // A merge that peels may take as long as a task.
     let peels = ClusterJob { peels: true, ..job(3) };
     assert!(!written(&none, peels)[1].contains("--time") && written(&all, peels)[1].contains("--time=4:00:00"));
 }

@@ -168,7 +168,7 @@ mod tests {
         let tables = serde_json::to_value(Tables::default()).unwrap();
         let is_setting = |place: &str| tables.pointer(place).is_some_and(Value::is_null);
         assert!(NAMELESS.iter().chain(RENAMED.iter().map(|(place, _)| place)).all(|place| is_setting(place)));
-        // None has taken the name of another one.
+        // No two settings have the same name.
         let settings = |table: &Value| table.as_object().unwrap().values().filter(|value| value.is_null()).count();
         let all: usize = tables.as_object().unwrap().values().map(settings).sum();
         let others = settings(&tables["cluster"]) + NAMELESS.len();
@@ -221,7 +221,7 @@ mod tests {
         }
         assert_eq!(tables, expected, "a wrong value changes nothing");
 
-        // What JSON cannot hold is not replaced by something else.
+        // A value that JSON cannot hold stays unchanged.
         let path = PathBuf::from(OsStr::from_bytes(b"\xff"));
         tables.work.dir = Some(path.clone());
         set(&mut tables, "seed", 2.into()).unwrap();

@@ -187,7 +187,7 @@ mod tests {
         assert_eq!((one.name.as_str(), two.name.as_str()), ("one", "job-2"));
         assert_eq!(one.job.inputs, [Path::new("/jobs/a.txt")]);
         assert_eq!((one.job.settings.partition.parts(), one.job.settings.partition.prune()), (parts(4), Prune::None));
-        // `paths` replaces the defaults' `path`; the format beside it stays.
+        // `paths` replaces the defaults' `path`; the defaults' format stays.
         assert_eq!(two.job.inputs, [Path::new("/jobs/b.txt"), Path::new("/jobs/c.txt")]);
         assert_eq!(two.job.settings.input.format, one.job.settings.input.format);
         let partition = &two.job.settings.partition;

@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_not_chosen() {
         let graph = GraphSize { vertices: 100_000, edges: 1_000_000, probes: 1_000_000_000, longest_row: 50_000 };
-        // Enough for the longest row, resident and in two row blocks, at 4 bytes an arc but not at 8.
+        // Enough memory for the longest row, resident and in two row blocks, at 4 bytes an arc but not at 8.
         let (chosen, seconds) = chosen(&graph, Bytes(740_000));
         assert!(chosen == 0 && seconds[0].is_some() && seconds[1].is_none(), "{chosen} {seconds:?}");
     }

@@ -191,7 +191,7 @@ impl Machine {
 mod tests {
     use super::*;
 
-    /// Seconds of docs/results/gapbs-cpu16.json.zst, of graphs whose arcs go to hubs, go far, and stay near.
+    /// Seconds from docs/results/gapbs-cpu16.json.zst, for graphs whose arcs mostly lead to hubs, lead far, or stay near.
     #[test]
     fn counting_on_16_cores_is_within_a_factor_of_three_of_what_was_measured() {
         let machine = Machine { rates: Rates::default(), cores: 16, gpus: 0, cached: true };
@@ -206,7 +206,7 @@ mod tests {
         }
     }
 
-    /// Seconds of docs/results/plan-cpu2.txt; for each arc its words, whether it goes far, and what is streamed.
+    /// Seconds from docs/results/plan-cpu2.txt; for each arc its words, whether it leads far, and what is streamed.
     #[test]
     fn counting_a_whole_graph_on_a_core_is_within_a_factor_of_two_of_what_was_measured() {
         let machine = Machine { rates: Rates::default(), cores: 1, gpus: 0, cached: true };

@@ -84,7 +84,7 @@ mod tests {
             let fields: Vec<String> =
                 lines[0].iter().zip(line).map(|(name, value)| format!("\"{name}\":{value}")).collect();
             let json = serde_json::to_string(partition).unwrap();
-            // 0.5 is written alike by both; whole seconds have `.0` in JSON only, hence the example's quarters.
+            // Both formats write 0.5 alike; whole seconds have `.0` in JSON only, hence the example's quarters.
             assert_eq!(format!("{{{}}}", fields.join(",")), json);
         }
     }

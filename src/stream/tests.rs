@@ -108,7 +108,7 @@ fn row_blocks_come_in_order_and_two_buffers_never_hold_more_than_two_row_blocks(
     let counted = counted.unwrap();
     assert_eq!((counted.triangles, counted.row_blocks), (7, 9));
     assert_eq!(seen, (0..9).collect::<Vec<_>>());
-    // The resident section is one offset.
+    // The resident section has one offset only.
     assert!(counted.peak <= largest + largest + Bytes(8), "{} with row blocks of {largest}", counted.peak);
 }
 

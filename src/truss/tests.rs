@@ -168,7 +168,7 @@ fn what_a_lost_device_began_is_peeled_on_the_cores() {
             let mut progress = PeelProgress::new(&state, None, None, &fell);
             peel(edges, values, &mut progress, PeelingPlaces { device: Some(&mut lost), host, control: &control })
         };
-        // In less memory than the cores take there is no other way.
+        // With less memory than the cores need, nothing can peel the graph once the device is lost.
         let refused = peeled(Bytes(1 << 10)).unwrap_err();
         assert!(refused.kind() == Kind::Resource && refused.to_string().contains("--host-memory"), "{refused}");
         let work = peeled(Bytes::mib(64));
@@ -183,7 +183,7 @@ fn has_bits(edges: &RemainingEdges, room: u64) -> bool {
     NeighbourBits::new(Neighbours::new(&edges.firsts, &edges.heads), room).is_ok()
 }
 
-/// The memory that peeling takes at least, in which all rows are lists at first.
+/// The least memory for peeling, with which all rows are lists at first.
 fn least(edges: &RemainingEdges) -> Bytes {
     memory(edges.vertices() as u32, edges.edges() as u64, rayon::current_num_threads() as u64)
 }
@@ -269,7 +269,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 1 } else { 40 }))]
 
-    /// The copies of an edge of trussness t have k (t - 2) + 2 in a graph that is blown up by k.
+    /// In a graph that is blown up by k, the copies of an edge of trussness t have trussness k (t - 2) + 2.
     #[test]
     fn blown_up_graphs_as_bits_and_as_lists(
         n in 3u32..48,

@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn the_share_rises_from_nothing_to_all() {
         let mut share = JobShare::default();
-        // A task before the job knows its stages.
+        // A task begins before the job knows its stages.
         assert!(share.begin("header", NOW));
         assert!(!share.expect(&stages([("read", 3.0), ("clean", 4.0), ("orient", 2.0), ("count", 1.0)]), NOW));
         assert_eq!(share.done("header", 0.9), 0.0);
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(share.done("read", 0.5), 0.15);
         assert!(!share.begin("count", NOW));
         assert_eq!(share.done("count", 0.0), 0.7);
-        // Several counts of a graph are several jobs, of which nothing is expected.
+        // Several counts of a graph are several jobs, for which there is no estimate.
         assert!(share.begin("count", NOW) && share.begin("count", NOW));
         assert_eq!(share.done("count", 0.25), 0.25);
         // A task that begins again starts from zero.
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(nothing.time_left("generate", 0.0, after(9)), None);
         assert_eq!(nothing.time_left("generate", 0.25, after(5)), Some(after(15)));
         assert_eq!(nothing.time_left("generate", 1e-300, after(5)), Some(after(1_000_000_000)));
-        // Twice as slow as expected, after 7 seconds of which nothing was expected.
+        // The job is twice as slow as expected, after 7 seconds that were not in the estimate.
         let mut share = JobShare::default();
         share.expect(&stages([("read", 10.0), ("clean", 5.0), ("count", 5.0)]), NOW);
         assert_eq!(share.time_left("header", 0.5, after(5)), None);

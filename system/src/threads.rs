@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(first.current_num_threads(), 1);
         drop(first);
         drop(beside);
-        // One of the first two, and no third.
+        // The pool is one of the first two; there is no third.
         let (again, more) = (pool(one).unwrap(), pool(one).unwrap());
         assert_eq!(worker(&again), kept);
         assert_ne!(worker(&more), kept);

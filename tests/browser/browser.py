@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from playwright.sync_api import sync_playwright
 
-# Every chart that is drawn: what it was told to draw, and its marks. Canvas: the number of colours among its pixels.
+# Every chart that is drawn: what it was told to draw, and its number of marks or, on a canvas, the number of colours of its pixels.
 CHARTS = """() => [...document.querySelectorAll('.plot')].filter((plot) => plot.clientWidth > 0).map((plot) => {
     const chart = echarts.getInstanceByDom(plot), svg = plot.querySelector('svg'), canvas = plot.querySelector('canvas');
     const colours = ({ width, height }) => {
@@ -88,7 +88,7 @@ class Opened:
         return self.page.evaluate(CHARTS)
 
     def chart(self, beginning):
-        """The chart whose label begins so."""
+        """The chart whose label begins with this text."""
         return next(chart for chart in self.charts() if chart["label"].startswith(beginning))
 
     def table(self, label):

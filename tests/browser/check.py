@@ -31,7 +31,7 @@ class Tally:
         return check
 
     def attempt(self, where, of, *arguments):
-        """Calls `of`; what a page does not have, or not in time, is a failed check, and the others go on."""
+        """Calls `of`. If the page lacks something, or shows it too late, this check fails and the others continue."""
         try:
             of(*arguments)
         except (PlaywrightError, KeyError, IndexError, StopIteration, TypeError, ValueError) as error:
@@ -58,7 +58,7 @@ def shown_and_right(tally, browser, report, place, width, scheme):
 
 
 def printed(tally, browser, report):
-    """A page for each result at least, with every chart, in light colours; then the window is as before."""
+    """On paper each result has at least one page, with every chart, in light colours; afterwards the window is as before."""
     check = tally.of(f"{report.name} on paper")
     with opened(browser, report.path, 1600, "dark") as page:
         before = len(page.charts())

@@ -1,11 +1,11 @@
-"""What is checked of a page. Each function gets `check(name, holds, detail)`, an open page and the results that it shows."""
+"""The checks of a page. Each function gets `check(name, holds, detail)`, an open page and the results that it shows."""
 
 import json
 
 from browser import CONTRAST, CROWDED
 from texts import all_close, close, size, thousands, time
 
-# Of a track in a page, and of all tracks.
+# The most spans of a track in a page, and of all tracks together.
 MOST_OF_TRACK, MOST_SPANS = 2000, 5000
 
 
@@ -24,7 +24,7 @@ def page_is_sound(check, page, report):
 
 
 def page_is_readable(check, page):
-    # A busy machine draws a while after the window has its width.
+    # A busy machine may draw some time after the window was resized.
     page.wait_until("figures.every(({ plot, drawn }) => plot.clientWidth === 0 || drawn === plot.clientWidth)")
     crowded = page.page.evaluate(CROWDED)
     check("no text of a chart is cut or covered", not crowded, crowded)
@@ -40,7 +40,7 @@ def texts_are_no_objects(check, page):
 
 
 def saved_result(check, text, line):
-    """What the page holds is what the command printed, byte for byte; but a page has at most 5,000 spans, 2,000 of a track, neighbours joined."""
+    """The page holds what the command printed, byte for byte; but it joins adjacent spans, to at most 2,000 of a track and 5,000 in all."""
     saved, printed = json.loads(text), json.loads(line)
     tracks = (printed.get("timeline") or {"tracks": []})["tracks"]
     most = min(MOST_OF_TRACK, MOST_SPANS // max(len(tracks), 1))
@@ -57,7 +57,7 @@ def saved_result(check, text, line):
 
 
 def page_is_light(check, page):
-    """As paper needs it, in a dark window, too."""
+    """The page is light, as paper needs it, even if the window is dark."""
     background = page.page.evaluate("getComputedStyle(document.body).backgroundColor")
     check("paper is white", background == "rgb(255, 255, 255)", background)
     contrast = page.page.evaluate(CONTRAST)
@@ -65,7 +65,7 @@ def page_is_light(check, page):
 
 
 def budget_is_shown(check, chart, budget, most):
-    """As a line, or in words where the bars would be shorter than a quarter of it."""
+    """The budget is a line, or is given in words where all bars would be shorter than a quarter of it."""
     on_axis = budget <= 4 * most
     check("the budget's line", chart["lines"] == ([budget] if on_axis else []), chart["lines"])
     check("the budget in words", on_axis or f"The budget of {size(budget)} is beyond the axis." in chart["label"], chart["label"])
@@ -75,7 +75,7 @@ def memory_of_count(check, page, result):
     parts = result["partitions"]
     chart = page.chart("Device memory of")
     most, predicted = (max(p[of] for p in parts) for of in ("peak_bytes", "peak_bytes_predicted"))
-    # Exact on a GPU in the in-place mode, else an upper bound, which is drawn as an outline where the axis has room for it.
+    # The prediction is exact on a GPU in the in-place mode, else an upper bound, drawn as an outline where the axis has room for it.
     bound = result["backend"] == "cpu" or result.get("mode") == "spilled"
     drawn = not bound or predicted <= 4 * most
     budget_is_shown(check, chart, result["device_memory"], max(most, predicted) if drawn else most)
@@ -196,7 +196,7 @@ def count(check, page, result):
 
 
 def tables_fit(check, page, width):
-    """All tables that are seen are as wide as their place at most."""
+    """No visible table is wider than its container."""
     wide = page.page.evaluate("[...document.querySelectorAll('.scroll')].filter((p) => p.clientWidth > 0 && p.scrollWidth > p.clientWidth + 1)"
                               ".map((p) => [p.getAttribute('aria-label'), p.scrollWidth, p.clientWidth])")
     check(f"tables fit {width} pixels", not wide, wide)
@@ -241,7 +241,7 @@ def plan(check, page, result):
 
 
 def given(settings, before=""):
-    """Names and texts of the settings that are not null, of those in tables, too; those of memory are sizes."""
+    """Names and texts of all settings that are not null, also of those in nested tables; memory is shown as a size."""
     for key, value in settings.items():
         name = f"{before}{key.replace('_', ' ')}"
         if isinstance(value, dict):

@@ -58,7 +58,7 @@ def made(program, folder):
     reports = []
     for name, kind, words in JOBS:
         reports.append(ran(program, folder, name, kind, [*words, "--no-cache"]))
-    # A count against the result of another one of the same graph, in other partitions.
+    # A count that is compared with an earlier one of the same graph in other partitions.
     earlier = subprocess.run([program, "count", "ca-HepTh.txt", "--json", "--quiet", "--no-cache", "--parts", "5"], capture_output=True,
                              check=True, cwd=DATA)
     (folder / "earlier.json").write_bytes(earlier.stdout)

@@ -65,7 +65,7 @@ def on_gpus(result, gpus=1, **more):
 
 
 def with_problems(report):
-    """The report of a comparison with a wrong count (of the slowest, whose bar ends where the axis does), a refusal and a method that was too slow."""
+    """The report of a comparison with a wrong count (of the slowest, whose bar ends where the axis does), a refusal and a slow method."""
     made = copy.deepcopy(report)
     methods = made["graphs"][0]["methods"]
     methods[0]["seconds"] = {"median": 9.99, "min": 9.99, "max": 9.99}

@@ -101,7 +101,7 @@ def waits_are_those_of_the_spans(check, browser, folder, reports):
 
 
 def tables_that_go_on_show_it(check, browser, folder, reports):
-    """Edges fade behind which there is more, and no others."""
+    """An edge of a table fades exactly if there is more to scroll to behind it."""
     cuts = "(e) => ['left', 'right', 'below'].filter((edge) => e.classList.contains(`cut-${edge}`)).join(' ')"
     faded = "(e) => [...getComputedStyle(e).maskImage.matchAll(/calc\\(100% - (\\d+)px\\)/g)].map((found) => Number(found[1]))"
     with opened(browser, reports["count"].path, 400) as page:

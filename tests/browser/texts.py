@@ -13,14 +13,14 @@ def size(count):
 
 
 def time(taken):
-    """Three significant digits; tests have none of an hour."""
+    """A time with three significant digits; no time in the tests is as long as an hour."""
     value, unit = next(((taken * factor, unit) for factor, unit in ((1, "s"), (1e3, "ms")) if taken * factor >= 0.9995), (taken * 1e6, "µs"))
     digits = 0 if value >= 99.95 else 1 if value >= 9.995 else 2 if value >= 0.9995 else 3
     return f"{value:.{digits}f} {unit}" if taken > 0 else "0 s"
 
 
 def close(a, b):
-    """Whether two numbers are the same but for rounding."""
+    """Whether two numbers are equal up to rounding."""
     return a is not None and b is not None and math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-12)
 
 

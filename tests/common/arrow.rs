@@ -3,7 +3,7 @@
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::{DictionaryHandling, FileWriter, IpcWriteOptions, StreamWriter};
 
-/// A file or a stream of record batches. Of a dictionary that extends the one before, only the new part is written; in a stream others replace it.
+/// A file or a stream of record batches. If a dictionary extends the one before, only its new part is written; in a stream, others replace it.
 pub(crate) fn arrow(batches: &[RecordBatch], is_file: bool) -> Vec<u8> {
     let (schema, options) = (batches[0].schema(), IpcWriteOptions::default());
     let options = options.with_dictionary_handling(DictionaryHandling::Delta);

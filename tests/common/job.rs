@@ -42,7 +42,7 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
     data("../fixtures/inputs").join(name)
 }
 
-/// The arcs of a list of edges of `tests/data`: the first two numbers of each line but comments.
+/// The arcs of a list of edges of `tests/data`: the first two numbers of each line that is no comment.
 pub(crate) fn arcs(name: &str) -> Vec<(u64, u64)> {
     let text = std::fs::read_to_string(data(name)).unwrap();
     let arc = |line: &str| {
@@ -77,7 +77,7 @@ pub(crate) fn count(toml: &str, base: &Path) -> Result<RunResult> {
     Ok(result)
 }
 
-/// A partition's figures but those that depend on what counts it.
+/// A partition's figures, without those that depend on the method and the device that count it.
 pub(crate) fn known(partition: &PartitionFigures) -> PartitionFigures {
     let mut known = partition.clone();
     (known.counted, known.file, known.fits) = (None, None, None);

@@ -55,7 +55,7 @@ pub(crate) fn text(identity: Identity) -> Origin {
     Origin { version, format: Format::Text, header: None, columns: None, names: false, doubled: None, identity }
 }
 
-/// The graph of a list of arcs in `cache`, as that of `origin`; what is made meanwhile is in `dir`.
+/// Caches the graph of a list of arcs in `cache` as that of `origin`, with temporary files in `dir`.
 pub(crate) fn cached(arcs: Vec<(u64, u64)>, mut origin: Origin, cache: &Cache, dir: &Path) -> Result<OrientedGraph> {
     let (source, control) = (ArcList { arcs, declared: None }, Control::silent());
     let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
@@ -79,7 +79,6 @@ pub(crate) fn graph_file(arcs: Vec<(u64, u64)>, dir: &Path) -> PathBuf {
     graph.unwrap().path().unwrap().to_path_buf()
 }
 
-/// Flips a bit of a file.
 pub(crate) fn flip(path: &Path, bit: u64) {
     let file = std::fs::File::options().read(true).write(true).open(path).unwrap();
     let mut byte = [0];

@@ -71,7 +71,7 @@ impl Place {
         self.command(words).output().unwrap()
     }
 
-    /// Runs a command with a fault on purpose (system/src/disk/faults.rs).
+    /// Runs a command with an injected fault (system/src/disk/faults.rs).
     pub(crate) fn run_with(&self, fault: &str, words: &[&str]) -> Output {
         self.command(words).env("TRIMILL_FAULT", fault).output().unwrap()
     }
@@ -109,7 +109,7 @@ impl Place {
         output
     }
 
-    /// The least budget that a plan names for counting is enough, and `less` is refused: the plan, the refusal's message and the answer.
+    /// The least budget that a plan names for counting must be enough, and `less` refused. Returns the plan, the refusal's message and the answer.
     #[track_caller]
     pub(crate) fn least_suffices(&self, flag: &str, words: &[&str], less: fn(u64) -> u64) -> (Value, String, Value) {
         let plan = self.answer(&[&["plan"], words].concat());
@@ -171,7 +171,7 @@ pub(crate) fn mode(path: &Path) -> u32 {
     path.symlink_metadata().unwrap().permissions().mode() & 0o777
 }
 
-/// What is temporary is for the user alone.
+/// A temporary file or folder must be accessible to its owner only.
 pub(crate) fn assert_private(path: &Path) {
     assert_eq!(mode(path), if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
 }
@@ -190,7 +190,7 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// What a command prints that stops itself (SIGSTOP) by `fault`, and goes on after `meanwhile`.
+/// Runs a command that stops itself (SIGSTOP) by `fault`; after `meanwhile` it continues. Returns what it prints.
 pub(crate) fn stopped_by(fault: &str, command: &mut Command, meanwhile: impl FnOnce()) -> Output {
     let child = command.env("TRIMILL_FAULT", fault).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let until = Instant::now() + Duration::from_secs(120);

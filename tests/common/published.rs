@@ -39,7 +39,7 @@ fn row(line: &str) -> Published {
     let [files, _, _, arcs, vertices, edges, triangles, wedges, clustering, degree] = cells[..] else {
         panic!("{line}");
     };
-    // Behind the number of arcs is that of loops, behind some numbers who published them.
+    // The number of loops follows that of arcs; some numbers are followed by who published them.
     let (arcs, loops) = arcs.split_once(" (").unwrap();
     Published {
         name: files.split('`').nth(1).unwrap().to_owned(),
@@ -54,7 +54,7 @@ fn row(line: &str) -> Published {
     }
 }
 
-/// A number in front of a remark, with separators.
+/// The number, written with separators, in front of a remark.
 fn number(cell: &str) -> u64 {
     cell.split(' ').next().unwrap().replace(',', "").parse().unwrap()
 }

@@ -45,7 +45,7 @@ impl Answer {
         Self { headers: vec![("Location", to.into())], ..Self::status(302) }
     }
 
-    /// Of three answers in sequence, two are cut.
+    /// Cuts two of every three consecutive answers.
     pub(crate) fn often_cut(self, asked: &Asked) -> Self {
         Self { cut: (asked.number % 3 < 2).then_some(self.body.len() / 2), ..self }
     }
@@ -113,7 +113,7 @@ impl Server {
         Self::start(move |asked| fault(asked, object.answer(asked)))
     }
 
-    /// Of three answers in sequence, two are cut.
+    /// A server that cuts two of every three consecutive answers.
     pub(crate) fn cutting(object: Object) -> Self {
         Self::faulty(object, |asked, answer| answer.often_cut(asked))
     }

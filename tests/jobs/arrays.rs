@@ -1,4 +1,4 @@
-//! Edges in memory: every form of a graph is read as the same arcs, and what is wrong is refused with its place.
+//! Edges in memory: every form of a graph is read as the same arcs, and an error names the place of wrong data.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -18,7 +18,7 @@ use trimill_system::{Control, Kind, Result};
 
 use trimill::{Backend, Devices, Graph, Options};
 
-/// The arcs that a source delivers, and how often.
+/// The arcs that a source delivers, and how often it delivers each.
 fn scanned(source: &dyn ArcSource) -> Result<BTreeMap<(u64, u64), u64>> {
     let arrived = Mutex::<Vec<(u64, u64)>>::default();
     let count = source.scan(&arrived, &Control::silent())?;
@@ -53,7 +53,7 @@ proptest! {
     fn every_form_is_the_same_graph(n in 1u64..12, seeds in prop::collection::vec((any::<u16>(), any::<u16>()), 0..60), both: bool) {
         let mut arcs: Vec<_> = seeds.iter().map(|&(u, v)| (u64::from(u) % n, u64::from(v) % n)).collect();
         if both {
-            // Each edge from both ends, once: rows that need no cleaning.
+            // Each edge once in each direction: rows that need no cleaning.
             arcs = multiset(&arcs).into_keys().flat_map(|(u, v)| [(u, v), (v, u)]).filter(|(u, v)| u != v).collect();
             arcs.sort_unstable();
             arcs.dedup();
@@ -76,7 +76,7 @@ proptest! {
 
 #[test]
 fn long_rows_and_many_empty_ones_are_read_in_pieces() {
-    // Vertex 7 has a row of three pieces; most others have none.
+    // The row of vertex 7 is read in three pieces; most others are empty.
     let n = 1_000_000;
     let arcs: Vec<(u64, u64)> =
         (0..n).map(|head| (7, head)).chain((9..n).step_by(9999).map(|tail| (tail, tail - 1))).collect();
@@ -105,7 +105,7 @@ fn a_symmetric_matrix_is_prepared_without_cleaning() {
         counted.stages.iter().map(|stage| stage.name.clone()).collect::<Vec<_>>()
     };
     assert!(!stages(&indices).contains(&"clean".into()));
-    // Not even rows that are not sorted.
+    // Unsorted rows need no cleaning, either.
     indices[..39].reverse();
     assert!(!stages(&indices).contains(&"clean".into()));
     // A loop instead of an arc has to be cleaned.
@@ -200,7 +200,7 @@ impl EdgeSource for Wrong {
         take(&self.delivered[(arcs.start as usize).min(self.delivered.len())..])
     }
 
-    /// Rows do not end at the last vertex.
+    /// Violates the interface: there are row ends even beyond the last vertex.
     fn row_end(&self, tail: u64) -> Option<u64> {
         self.row_ends.get(tail.min(3) as usize).copied()
     }
@@ -222,7 +222,7 @@ fn a_source_that_contradicts_itself_is_refused_or_its_arcs_are_counted() {
         let said = refusal(source);
         assert!(said.contains(words), "{said}");
     }
-    // Row ends that are invalid: the arcs are cleaned instead; and those of the rows.
+    // If row ends are invalid, the arcs are cleaned instead. The last ones are valid.
     for row_ends in [&[2, 4, 6][..], &[9, 9, 9, 9], &[2, 1, 6, 6], &[2, 4, 5, 5], &[2, 4, 6, 6]] {
         assert_eq!(Graph::from_source(wrong(6, row_ends)).count(&Options::new()).unwrap().triangles, 1, "{row_ends:?}");
     }

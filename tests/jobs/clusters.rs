@@ -99,7 +99,7 @@ fn a_shard_that_is_killed_and_one_that_runs_twice_at_the_same_time_change_nothin
         assert_eq!(prepared.spilled_bytes.get() > 0, i == 1);
         place.refuses(&["merge", &run], 3, &["9 of 9 partitions are not counted", "--shard 0/4", "--shard 3/4"]);
 
-        // Killed when it writes its second partition; the next start counts the rest.
+        // This shard is killed when it writes its second partition; the next start counts the rest.
         let killed = place.run_with("kill:12", &place.shard(&run, "1/4"));
         assert_eq!(killed.status.code(), None, "{}", stderr(&killed));
         let again = place.count(&run, "1/4");

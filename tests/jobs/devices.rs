@@ -24,11 +24,11 @@ use trimill_system::lock;
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Behaviour {
     Works,
-    /// The device that takes the n-th partition of all is lost when it begins it.
+    /// The device that takes the n-th of all partitions is lost when it begins to count it.
     LostAt(usize),
-    /// It is lost when it has counted n partitions and is asked for the count of the next one.
+    /// This device is lost when it has counted n partitions and is asked for the count of the next one.
     FailsAfter(usize),
-    /// The thread of the device that takes the n-th partition of all panics.
+    /// The thread of the device that takes the n-th of all partitions panics.
     PanicsAt(usize),
 }
 
@@ -140,7 +140,7 @@ fn rows(file: &Path) -> Vec<Vec<u64>> {
     text.lines().skip(1).map(row).collect()
 }
 
-/// Counts the cliques in 8 parts on devices with these behaviours. Counts at vertices and on edges are those of complete graphs.
+/// Counts the cliques in 8 parts on devices with these behaviours. Counts at vertices and on edges must be those of complete graphs.
 fn count_cliques(behaviours: &[Behaviour], more: &str, dir: &Path) -> Result<RunResult> {
     // A second start on the same directory finds the same file.
     if !dir.join("cliques.txt").exists() {
@@ -169,7 +169,7 @@ fn count_cliques(behaviours: &[Behaviour], more: &str, dir: &Path) -> Result<Run
     result.check(Path::new("test"))?;
     let (sizes, told) = (sizes(), format!("{behaviours:?} {more}"));
     if more.contains("per_vertex") {
-        // Each vertex has the pairs of its neighbours.
+        // Each vertex is in one triangle for each pair of its neighbours.
         let expected = sizes.iter().zip(0..).map(|(n, id)| vec![id, n - 1, (n - 1) * (n - 2) / 2]);
         assert!(rows(&dir.join("vertices.tsv")).into_iter().eq(expected), "{told}");
     }
@@ -310,7 +310,7 @@ fn a_thread_that_panics_stops_all_and_is_named() {
 struct Recorded {
     tasks: Vec<(Option<u64>, Unit)>,
     reports: Vec<u64>,
-    /// The stages that were expected, each time.
+    /// The expected stages, for each report of them.
     expected: Vec<Vec<&'static str>>,
 }
 
@@ -339,7 +339,7 @@ impl Observer for Recorder {
 #[test]
 fn the_progress_of_counting_on_the_cores_is_that_of_arcs() {
     let dir = tempfile::tempdir().unwrap();
-    // Every vertex is adjacent to those up to 40 further on, along a ring.
+    // Every vertex is adjacent to the next 40 along a ring.
     let n = 4000u64;
     let edges: String = (0..n).flat_map(|i| (1..=40).map(move |k| format!("{i} {}\n", (i + k) % n))).collect();
     std::fs::write(dir.path().join("ring.txt"), edges).unwrap();

@@ -32,7 +32,7 @@ pub(super) fn rows_of(text: &str, counts: &str) -> OnEdges {
     rows.into_iter().collect()
 }
 
-/// Counts the triangles on the edges of a real graph: they are those that the verifier wrote to `verified-edges.tsv`.
+/// The triangles on the edges of a real graph must be those that the verifier wrote to `verified-edges.tsv`.
 pub(super) fn are_those_of_the_verifier(graph: &Published, settings: &[&str], input: &str, dir: &Path) {
     let text = std::fs::read_to_string(dir.join("verified-edges.tsv")).unwrap();
     let (name, on_edges) = (&graph.name, rows(&text));

@@ -47,7 +47,7 @@ pub(crate) fn taken(dir: &Path, name: &str) -> String {
     text
 }
 
-/// Counts by these settings, within the prediction; leaves nothing in the work directory; prepares the graph once. `None`: least budget too low.
+/// Counts; checks that predictions hold, no work file is left, and the graph is prepared once. `None`: the least budget is too low.
 pub(crate) fn counted_by(settings: &str, input_and_output: &str, dir: &Path) -> Option<RunResult> {
     let result = match count(&format!("{input_and_output}\n{settings}\ncache.dir = 'cache'"), dir) {
         Err(error) if settings.contains("1MiB") && error.kind() == Kind::Resource => return None,
@@ -58,7 +58,7 @@ pub(crate) fn counted_by(settings: &str, input_and_output: &str, dir: &Path) -> 
     Some(result)
 }
 
-/// The text of a file, which its compressed forms must equal, and the table of the same columns; `write` makes a file with this suffix.
+/// The text of a file, to which its compressed forms must decode, and the table of the same columns; `write` makes a file with a suffix.
 pub(crate) fn formats(write: impl Fn(&str) -> Vec<u8>) -> (String, SerializedFileReader<Bytes>) {
     let text = String::from_utf8(write("tsv")).unwrap();
     let mut plain = String::new();

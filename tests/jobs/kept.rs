@@ -132,7 +132,7 @@ fn a_partition_beyond_the_budget_is_named_with_what_it_takes() {
     let count = ["count", "spills", "--backend", "cpu", "--device-memory"];
     let refused = place.refuses(&[&count[..], &["10000"]].concat(), 3, &["part-", "the largest, takes "]);
     assert!(refused.stdout.is_empty());
-    // The first budget that is advised is enough.
+    // The first budget that the message advises is enough.
     let advised = number_after("--device-memory to ", &stderr(&refused));
     place.prints(&[&count[..], &[&*advised]].concat());
 }

@@ -60,7 +60,7 @@ fn by_definition(directed: bool, vertices: &[u64], arcs: &Arcs) -> Vec<(u64, f64
     vertices.iter().collect::<BTreeSet<_>>().into_iter().map(value).collect()
 }
 
-/// The same vertices, whose values differ in the last digit at most.
+/// Whether both have the same vertices, with values that differ at most in the last digit.
 fn are_near(found: &[(u64, f64)], expected: &[(u64, f64)]) -> bool {
     let near = |(a, b): (&(u64, f64), &(u64, f64))| a.0 == b.0 && (a.1 - b.1).abs() <= 1e-15;
     found.len() == expected.len() && found.iter().zip(expected).all(near)
@@ -69,7 +69,7 @@ fn are_near(found: &[(u64, f64)], expected: &[(u64, f64)]) -> bool {
 #[test]
 fn small_graphs_have_the_coefficients_that_are_counted_by_hand() {
     let dir = tempfile::tempdir().unwrap();
-    // Between the neighbours 2 and 3 of 1 there is an arc of two, and so at 2; between those of 3, which are 1, 2 and 4, two of six.
+    // Vertex 1 has the neighbours 2 and 3, with one of two possible arcs; vertex 2 likewise; 3 has 1, 2 and 4, with two of six.
     let arcs = vec![(1, 2), (2, 1), (1, 3), (2, 3), (3, 4)];
     write(dir.path(), "directed", true, &[1, 2, 3, 4, 5], &arcs);
     let result = count("input.path = 'directed'\noutput.lcc = 'd.txt'", dir.path()).unwrap();

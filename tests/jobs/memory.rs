@@ -74,7 +74,7 @@ fn no_stage_takes_more_than_the_budget() {
         ("--partitioner rank --parts 3", 3),
         ("--partitioner random --prune zero-indegree --parts 70", 2),
     ];
-    // Once the graph is prepared, all inputs are alike: only the pairs are counted in all ways, and also with more than the least.
+    // Inputs do not differ once the graph is prepared: only the pairs are counted in all ways, and also with more than the least budget.
     let texts = ["graph.txt", "graph.txt.gz", "far.txt"].map(|input| (input, stars));
     for (input, triangles) in [(binary, stars), (&crawl, pages)].into_iter().chain(texts) {
         for (way, threads) in &ways[..if input == binary { ways.len() } else { 1 }] {
@@ -129,7 +129,7 @@ fn the_budget_that_the_first_refusal_names_is_enough() {
         let bytes = |id: &u64| (*id as u32).to_le_bytes();
         place.write(&binary, pairs.iter().flatten().flat_map(bytes).collect::<Vec<u8>>());
         for (input, options, budgets) in [
-            // Below the floor of any graph, above it, and where some of it fits.
+            // Budgets below the floor of any graph, above it, and with room for a part of this graph.
             (&text, "--no-cache", &[1, 17_600_000, 20_000_000][..]),
             (&binary, "--no-cache --threads 8", &[19_995_000]),
             (&binary, "--no-cache --partitioner random", &[1]),
@@ -156,7 +156,7 @@ fn the_smallest_budget_reads_a_small_multiple_of_the_graph() {
         let options = format!("{files} --host-memory {least}");
         let plan: PlanReport = answer(&place, "plan", graph, &options);
         let whole = 8 * plan.vertices + 4 * plan.edges;
-        // With p ranges, (p + 1) / 2 times the graph.
+        // With p ranges, (p + 1) / 2 times the graph is read.
         assert!(plan.parts <= 27, "{options}: {} parts", plan.parts);
         assert!(plan.stream_bytes.get() <= 16 * whole, "{options}: {} of {whole}", plan.stream_bytes);
         // File blocks have at most 2^17 rows and arcs. Each partition reads those of its own rows and those below them; some more reads

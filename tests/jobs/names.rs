@@ -21,7 +21,7 @@ use trimill_system::hash::mix;
 
 type Edge = (String, String);
 
-/// Names of every kind, the same in bytes for some of them but for quotes or zeros.
+/// Names of every kind; some of them differ only in quotes, zeros or blanks.
 fn names() -> Vec<String> {
     let odd = [
         "1", "01", "001", "1 ", " 1", "New York", "new york", "a,b", "a\tb", "\"", "say \"hi\"", "''", "#1", "%",
@@ -51,7 +51,7 @@ fn lines(arcs: &[Edge]) -> String {
     arcs.iter().map(|(tail, head)| format!("{},{}\n", quoted(tail), quoted(head))).collect()
 }
 
-/// Of names.
+/// The expected counts, by name.
 struct Expected {
     vertices: AtVertices<String>,
     edges: OnEdges<String>,
@@ -142,7 +142,7 @@ fn counts_have_the_names_that_were_read() {
 #[test]
 fn coefficients_of_all_vertices_have_names() {
     let dir = tempfile::tempdir().unwrap();
-    // Names with loops alone are vertices, too, also the last ones.
+    // Names that have only loops are vertices, too, also the last names.
     let text = "New York,b\nb,c\nc,New York\nc,d\nx y,x y\nz,z\n";
     std::fs::write(dir.path().join("n.csv"), text).unwrap();
     count("input = { path = 'n.csv', names = true, header = 'no' }\noutput.lcc = 'lcc.txt'", dir.path()).unwrap();
@@ -158,7 +158,7 @@ fn several_files_and_compressed_ones_are_one_graph() {
     let (dir, arcs, expected) = known();
     std::fs::create_dir(dir.path().join("parts")).unwrap();
     let part = |name: &str, bytes: &[u8]| std::fs::write(dir.path().join("parts").join(name), bytes).unwrap();
-    // A comment, a header in front of the second file would be an arc; line ends of Windows.
+    // The first file has a comment (a header in front of the second would be an arc), the second has line ends of Windows.
     part("1.csv", format!("# all names\n\n{}", lines(&arcs[..200])).as_bytes());
     part("2.csv.zst", &zst(lines(&arcs[200..400]).replace('\n', "\r\n")));
     part("3.csv.gz", &gz(lines(&arcs[400..]).trim_end()));
@@ -226,7 +226,7 @@ fn the_cache_tells_names_from_numbers_and_notices_changes() {
     assert_eq!(cached(true, "e.tsv"), (false, "01 1 10 2 3".to_owned()));
 }
 
-/// The sections of a graph file, without the footer, which has times.
+/// The sections of a graph file, without the footer, which contains times.
 fn sections(dir: &Path) -> Vec<u8> {
     let graph = listing(dir).into_iter().find(|name| name.ends_with(".trimgraf")).unwrap();
     let bytes = std::fs::read(dir.join(graph)).unwrap();
@@ -266,7 +266,7 @@ fn shards_and_later_starts_write_names() {
     }
 }
 
-/// Of a small graph, sorting names takes the most.
+/// For a small graph, sorting names takes the most memory.
 #[test]
 fn the_least_memory_that_plan_names_is_enough() {
     let place = Place::new();
@@ -275,7 +275,7 @@ fn the_least_memory_that_plan_names_is_enough() {
     place.least_suffices("--host-memory", &words, |least| least - 4096);
 }
 
-/// With one thread, counting takes more than sorting names.
+/// With one thread, counting takes more memory than sorting names.
 #[test]
 fn the_budget_that_sorting_names_asks_for_is_enough_to_count() {
     let dir = tempfile::tempdir().unwrap();
@@ -337,7 +337,7 @@ fn what_is_no_list_of_names_is_refused() {
     let other = with("id,name\n1,ann\n").unwrap_err().to_string();
     assert!(other.contains("tables/2: the ends of edges in the columns 'id' and 'name'"), "{other}");
     assert_eq!(with("Source,Target\nb,c\n").unwrap().edges, 2);
-    // A mark at the beginning of each file, null in a column that is not read, and names in quotes.
+    // A byte order mark at the beginning of each file, null in a column that is not read, and names in quotes.
     std::fs::create_dir(dir.path().join("marked")).unwrap();
     for (name, text) in [("1", "\u{feff}a b \\N\n\"\\N\" a 7\n"), ("2", "\u{feff}b \"\\N\"\n\"x;\" gi|1|\n")] {
         std::fs::write(dir.path().join("marked").join(name), text).unwrap();

@@ -1,4 +1,4 @@
-//! A graph that is prepared once: each question has the answer of all pairs of neighbours, in every mode, wherever the graph is.
+//! A graph that is prepared once: each question gets the answer that all pairs of neighbours give, in every mode, wherever the graph is.
 
 use proptest::prelude::*;
 use trimill::{Bytes, Control, Graph, Kind, Options};

@@ -1,4 +1,4 @@
-//! Whole jobs on objects of a server: the counts of the same files on disk, in each format that can be read so; the cache, run directories, shards;
+//! Whole jobs on objects of a server: the counts of the same files on disk, in each format that servers can hold; the cache, run directories, shards;
 //! refusals; no credentials of a URL are written anywhere. Graphs of several files are in `graphar.rs`, archives in `archives.rs`.
 
 mod archives;
@@ -102,7 +102,7 @@ fn objects_count_as_files_do() {
 fn a_list_of_objects_stands_for_them() {
     let place = Place::new();
     let [one, other] = halves();
-    // Paths from the folder of the list on, and as Common Crawl has them, from the root on.
+    // Paths relative to the folder of the list and, as Common Crawl has them, to the root.
     let server = serve(vec![
         ("graph/edges.paths.gz", gz("host/one.txt\ngraph/host/other.txt\n")),
         ("graph/host/one.txt", one.into()),
@@ -117,7 +117,7 @@ fn a_list_of_objects_stands_for_them() {
     ] {
         place.refuses(&["count", &server.url(&format!("graph/{name}")), "--no-cache"], 1, &[said]);
     }
-    // A list that was fetched, of files that were not.
+    // A list on disk, of files on the server.
     let urls = ["one", "other"].map(|name| server.url(&format!("graph/host/{name}.txt")));
     place.write("edges.paths", urls.join("\n") + "\n");
     counts(&place, &["count", "edges.paths", "--no-cache"]);
@@ -130,7 +130,7 @@ fn connections_that_break_change_no_count_and_objects_that_change_have_none() {
     for (name, bytes) in files() {
         let object = Object::tagged(bytes, "\"1\"");
         counts(&place, &["count", &Server::cutting(object.clone()).url(name), "--no-cache"]);
-        // All of a shorter one comes with the first answer.
+        // The first answer has all of a shorter object.
         if object.bytes.len() > 128 << 10 {
             let server = Server::changing(object);
             let said = format!("{}: changed while it was read (its ETag differs)", server.url(name));
@@ -212,7 +212,7 @@ fn no_credential_is_written_anywhere() {
         assert!(named(&shown).iter().any(|name| name.ends_with(file)), "{file}: {:?}", named(&shown));
     }
     assert!(named("hunter2").is_empty(), "{:?}", named("hunter2"));
-    // It was used, though.
+    // It was sent with each request, though.
     let used = |asked: &Asked| asked.headers.contains_key("authorization") && asked.target.contains("hunter2");
     assert!(server.asked().iter().all(used));
 }

@@ -80,7 +80,7 @@ fn one_thread_is_one_thread() {
     assert!(output.status.success() && said.contains("1 passed"), "{said}");
 }
 
-/// A worker of the caller's pool that waits for a count must not begin the next one of its pool meanwhile, within the first one.
+/// While a worker of the caller's pool waits for a count, it must not begin the pool's next count within the first one.
 #[test]
 fn counts_from_a_pool_of_the_caller_do_not_pile_up() {
     let (begun, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -97,12 +97,12 @@ fn counts_from_a_pool_of_the_caller_do_not_pile_up() {
     assert!(most.into_inner() <= 2, "a count began within another one");
 }
 
-/// Each thread, and each pool, is one that cannot be started, one after another.
+/// Each thread and each pool in turn cannot be started.
 #[test]
 fn a_thread_that_cannot_be_started_ends_with_3() {
     let (place, graph) = (Place::new(), typed("as20000102.txt"));
     let count = ["count", &graph, "--no-cache", "--threads", "8", "--json", "--block-bytes", "1KiB"];
-    // The pool, what builds partitions, and what reads each of them in many row blocks; one partition of a small graph needs only the pool.
+    // The pool, the builder of partitions, and the reader of each one with many row blocks; one partition of a small graph needs only the pool.
     for (options, least) in [
         (&[][..], 1),
         (&["--partitioner", "random", "--parts", "3"], 5),

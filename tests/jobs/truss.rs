@@ -98,7 +98,7 @@ fn resumed_jobs_and_shards_have_the_same_trusses() {
     let place = Place::new();
     let (dir, input) = (place.path(""), input("wiki-Vote.txt"));
     let [expected, _] = verified(&input, &dir);
-    // In one run directory: triangles, then trussness under the same name, then only a truss, and all of it again.
+    // Jobs in one run directory: triangles, then trussness under the same file name, then only a truss, and all of these again.
     let job = input + "run.dir = 'run'\npartition.parts = 3\ncount.backend = 'cpu'\n";
     let file = |more: &str| {
         count(&format!("{job}output = {{ per_edge = 'e.tsv', force = true{more} }}"), &dir).unwrap();
@@ -129,7 +129,7 @@ fn a_budget_below_the_floor_is_refused_before_counting_and_the_one_it_names_is_e
     let named = number_after("raise --host-memory to ", &stderr(&refused));
     let result = place.prints(&[&words[..], &[&*named]].concat());
     let result: RunResult = serde_json::from_slice(&result).unwrap();
-    // Neighbours on the ring have 2 k - 2 triangles at most, and those at distance k have k - 1, which fall first, and then all do.
+    // Edges are in at most 2 k - 2 triangles; those of distance k on the ring are in k - 1 and fall first, and then all others fall.
     let by_k = result.truss.unwrap().by_k.into_iter().map(|truss| (truss.k, truss.vertices, truss.edges));
     assert!(by_k.eq([(5, 500_000, 2_000_000)]));
     assert!(result.peak_host_bytes.get() <= named.parse::<u64>().unwrap(), "{} of {named}", result.peak_host_bytes);
@@ -177,7 +177,7 @@ fn a_job_that_was_stopped_goes_on_with_what_was_left() {
         assert!(kept != before, "{after}");
         before = kept;
     }
-    // The truss of a smaller k than what was reached, then what was asked for before.
+    // First the truss of a smaller k than the one reached, then the earlier question again.
     let of_ten = graph.count(&with_run().set("k", 10).unwrap()).unwrap().truss.unwrap();
     assert_eq!(of_ten.largest(), whole.by_k.iter().find(|truss| truss.k == 10));
     std::fs::write(&file, &before).unwrap();

@@ -42,7 +42,7 @@ pub(super) fn verified(input: &str, dir: &Path) -> (VerifyReport, String, String
     (report, vertices, degrees)
 }
 
-/// Both summaries agree; their averages but for the order of additions.
+/// Both summaries must agree; their averages may differ by the order of additions.
 fn assert_same(found: &Clustering, expected: &Clustering) {
     for (found, expected) in [
         (found.average_clustering_of_degree_2, expected.average_clustering_of_degree_2),
@@ -106,7 +106,7 @@ fn regular_graphs_have_their_closed_forms() {
     let dir = tempfile::tempdir().unwrap();
     for (family, vertices, degree, at_each, on_each) in [
         (Family::Complete { vertices: 300 }, 300, 299, 299 * 298 / 2, 298),
-        // Vertices that differ in the same letter are adjacent.
+        // Two neighbours of a vertex are adjacent if they differ from it in the same letter.
         (Family::Hamming { d: 4, q: 6 }, 1296, 20, 4 * (5 * 4 / 2), 4),
     ] {
         for (at_vertices, on_edges) in generated(&family, dir.path()) {
@@ -136,7 +136,7 @@ fn regular_graphs_have_their_closed_forms() {
 
 #[test]
 fn arrays_have_a_place_for_every_declared_id() {
-    // Matrix Market and METIS count from 1, so entry 0 is there and 0; the crawl has isolated vertices.
+    // Ids of Matrix Market and METIS begin at 1, so entry 0 exists and is 0; the crawl has isolated vertices.
     let (crawl, routers) = (("cnr-symmetric.graph", 130_000), ("as20000102.txt", 6_474));
     for (name, len) in [("karate.mtx", 35), ("delaunay_n15.graph", 32_769), crawl, routers] {
         let dir = tempfile::tempdir().unwrap();
@@ -188,7 +188,7 @@ fn an_array_for_ids_with_large_gaps_is_refused_before_anything_is_counted() {
 fn an_array_for_ids_that_a_header_declares_and_no_edge_has_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let asks = "input.path = 'few.mtx'\noutput.per_vertex = 'v.npy'";
-    // The limit is 2^22 places, that of 0 among them, or 8 for each entry.
+    // The limit is 2^22 places, including that of id 0, or 8 for each entry.
     for (declared, accepted) in [(5, true), ((1 << 22) - 1, true), (1 << 22, false), ((1u64 << 32) - 2, false)] {
         let header = "%%MatrixMarket matrix coordinate pattern symmetric";
         let text = format!("{header}\n{declared} {declared} 3\n2 1\n3 1\n3 2\n");
@@ -229,7 +229,7 @@ fn no_edges_is_an_answer_and_files_have_no_rows() {
     }
 }
 
-/// In a run directory: the total alone, and then with a file, for which everything is counted again; sums are kept only until they are written.
+/// In a run directory, a job counts the total alone, then with a file, which counts everything again; sums are kept only until they are written.
 #[test]
 fn resumed_jobs_have_the_same_counts_at_vertices_and_on_edges() {
     let dir = tempfile::tempdir().unwrap();
@@ -256,7 +256,7 @@ fn resumed_jobs_have_the_same_counts_at_vertices_and_on_edges() {
         };
         again();
         assert!(listing(&run).iter().all(|file| !file.ends_with(kept)), "sums that are written are not kept");
-        // The result now has them; without it, or without the file, they are counted again.
+        // The result now has the counts; without it, or without the file, they are counted again.
         again();
         std::fs::remove_file(&file).unwrap();
         again();

@@ -85,7 +85,7 @@ fn the_job_files_that_come_with_it_are_right() {
     for entry in std::fs::read_dir(root("configs")).unwrap() {
         let path = entry.unwrap().path();
         let output = trimill(&["run", path.to_str().unwrap(), "--check"]);
-        // 1 if only the input is missing: a crawl that the user must download.
+        // The exit code is 1 if only the input is missing: a crawl that the user must download.
         let brought = path.ends_with("billion-edge-crawl.toml") || !root("tests/data/cnr-2000.graph").exists();
         assert_eq!(output.status.code(), Some(brought.into()), "{}: {}", path.display(), text(&output.stderr));
         assert!(text(&output.stdout).contains("partitioner"), "{}", path.display());

@@ -82,7 +82,7 @@ impl KnownGraph {
         needs(IdCount::Plain(ids), if is_rows { arcs / 2 } else { arcs }, space).array(form.more_per_id(), ids, "rows")
     }
 
-    /// By the method that a job would choose there.
+    /// The estimate for the method that a job would choose with this GPU.
     fn counting(&self, gpu: Bytes) -> CountingEstimate {
         let rates = Rates::default();
         let (packed, lstc) = (Packed.footprint(), Lstc::default().footprint());
@@ -156,7 +156,7 @@ fn what_counting_takes_is_what_the_formula_gives() {
     expect_table(&page, "Counting", &lines);
 }
 
-/// A job that was measured on one H200, or H100, with 16 cores: its graph, its memory, and what is written of it where.
+/// A job that was measured on one H200, or H100, with 16 cores: its graph, memory and figures, and where these are published.
 #[derive(Clone, Copy)]
 struct MeasuredJob {
     name: &'static str,
@@ -283,7 +283,7 @@ fn the_formula_is_within_a_factor_of_two_of_what_was_measured() {
     expect_table(&page, "where it fails", &[format!("instead of the computed {}", seconds(under.seconds))]);
 }
 
-/// The jobs that were measured pass again, by a clock of this test, on machines that are slower or faster in everything.
+/// Replays the measured jobs with a clock of this test, on machines that are slower or faster in everything.
 #[test]
 fn the_time_left_after_a_tenth_of_a_job_is_within_a_factor_of_two() {
     for job in measured_jobs().into_iter().filter(|job| !job.tasks.is_empty()) {

@@ -1,4 +1,4 @@
-//! `docs/messages.md`: typical mistakes, and what the program says. The page is made from what is here, with `INSTA_UPDATE=always`.
+//! `docs/messages.md`: typical mistakes, and what the program says. `INSTA_UPDATE=always` makes the page from this file.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -34,7 +34,7 @@ fn is_device(path: &Path) -> bool {
 #[test]
 fn the_answer_is_printed_when_the_disk_of_its_files_is_full() {
     let place = Place::without_gpus();
-    // Full for every user: a link to the device that is always full.
+    // A link to the device that is always full, for every user.
     fs::create_dir(place.path("o")).unwrap();
     symlink("/dev/full", place.path("o/result.json")).unwrap();
     for json in [&[][..], &["--json"]] {

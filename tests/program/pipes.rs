@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::common::arrow::arrow;
 use crate::common::place::text;
 
-/// Runs a line of the shell in `folder`; `trimill` is the program.
+/// Runs a shell command in `folder`, in which `trimill` stands for the program.
 fn shell(folder: &std::path::Path, line: &str) -> Output {
     let line = line.replace("trimill", env!("CARGO_BIN_EXE_trimill"));
     Command::new("sh").args(["-c", &line]).current_dir(folder).output().unwrap()

@@ -38,7 +38,7 @@ fn the_answer_takes_a_dozen_lines_of_80_columns_and_tables_come_with_details() {
     }
 }
 
-/// What a plan says of more memory is what a plan with that memory says.
+/// What a plan says about more memory is what a plan with that memory says.
 #[test]
 fn more_memory_saves_what_a_plan_with_more_memory_says() {
     let place = Place::new();
@@ -54,7 +54,7 @@ fn more_memory_saves_what_a_plan_with_more_memory_says() {
         let graph = if flag == "--host-memory" { typed("cnr-2000.graph") } else { votes() };
         let less = planned(&graph, &place, &[&[flag, budget], more].concat());
         let found = less["more_memory"].as_array().unwrap();
-        // As many parts as were asked for, or all of the graph at once.
+        // There is nothing to gain if the number of parts is given, or all of the graph fits at once.
         assert_eq!(found.is_empty(), more.contains(&"--parts") || budget == "1GiB", "{budget} {more:?}: {found:?}");
         for one in found {
             assert_eq!(one["budget"], flag.trim_start_matches("--").trim_end_matches("-memory"));
@@ -134,7 +134,7 @@ fn the_least_host_memory_suffices() {
     }
 }
 
-/// From the named budget on every one suffices, also where the graph would stay in memory and leave too little; and a tenth less does not.
+/// Every budget from the named one on suffices, also where the graph would stay in memory and leave too little; a tenth less does not.
 #[test]
 fn more_memory_is_enough_where_less_is() {
     let place = Place::new();
@@ -178,7 +178,7 @@ fn the_least_device_memory_suffices_for_directions() {
         format!("0 {i}\n{i} {}\n{back}", i + 1)
     };
     place.write("g.txt", (1..400).map(arcs).collect::<String>());
-    // A file that the refused one had written would be in the way.
+    // A file written by the refused command would be in the way.
     let words = [&["g.txt", "--no-cache", "--lcc", "o.txt", "--directed"], &ON_CPU[..]].concat();
     let (plan, said, _) = place.least_suffices("--device-memory", &words, |least| least - 1);
     assert!(said.contains(&format!("at least {} bytes", plan["smallest_device_memory"])), "{said}");
@@ -195,7 +195,7 @@ fn the_least_device_memory_holds_row_blocks_of_the_size_that_is_asked_for() {
     assert!(said.contains("two row blocks of 64.0 KiB"), "{said}");
 }
 
-/// A graph in the cache need not be prepared: less of the host's memory than that takes is enough, and the plan says with what.
+/// A graph in the cache need not be prepared: less of the host's memory than preparing takes is enough, and the plan says how much.
 #[test]
 fn a_cached_graph_fits_a_budget_in_which_it_cannot_be_prepared() {
     let place = Place::new();

@@ -61,7 +61,7 @@ fn every_command_of_the_readme_works() {
     assert!(ran >= 8 && counted, "{commands:?}");
 }
 
-/// A line as far as every machine prints it: in one space, without times, bytes and numbers of threads.
+/// The part of a line that is the same on every machine: with single spaces, without times, bytes and numbers of threads.
 fn without_measures(line: &str) -> String {
     const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "s", "threads"];
     let words: Vec<&str> = line.split_whitespace().collect();

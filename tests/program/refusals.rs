@@ -193,7 +193,7 @@ fn nobody_is_told_to_remove_what_this_program_did_not_write() {
                 &["cache", "list", "--cache-dir", "mine"],
                 &["count", "g.txt", "--cache-dir", "mine"],
             ];
-            // One that is told the name of a file looks at no other.
+            // A command that is given the name of a file looks at no other.
             let looks_at_it = |words: &[&str]| words.iter().all(|word| !word.starts_with("mine/") || *word == file);
             for words in commands.into_iter().filter(|words| looks_at_it(words)) {
                 let _ = fs::remove_dir_all(place.path("mine"));
@@ -210,7 +210,7 @@ fn nobody_is_told_to_remove_what_this_program_did_not_write() {
     }
 }
 
-/// Which methods do not count partitions is tested with the methods: refused before the input is read, which is no graph.
+/// They are refused before the input is read: it is no graph. Which methods these are is tested with the methods.
 #[test]
 fn methods_of_whole_graphs_are_refused_where_there_may_be_partitions() {
     let place = Place::new();
@@ -234,7 +234,7 @@ fn methods_of_whole_graphs_are_refused_where_there_may_be_partitions() {
     refuses(&place, 2, &again, &["2 parts for method forward", "whole graphs only"]);
 }
 
-/// A copy to space that was reserved first, and ended early; an array of NumPy has the same bytes behind its header.
+/// A copy that ended early, in space reserved for all of it, ends with zeros; an array of NumPy has the same bytes behind its header.
 #[test]
 fn zeros_at_the_end_of_a_file_are_warned_of() {
     let place = Place::new();

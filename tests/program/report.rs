@@ -32,7 +32,7 @@ fn context(page: &str) -> Value {
     element(page, "context")
 }
 
-/// Sums over the spans of the tracks of a kind that did something.
+/// The spans of the tracks of one kind, without those of waiting.
 fn worked<'a>(result: &'a RunResult, kind: &'a str) -> impl Iterator<Item = &'a trimill::Span> {
     let tracks = result.timeline.as_ref().unwrap().tracks.iter();
     let of_kind = tracks.filter(move |track| serde_json::to_value(track.kind).unwrap() == kind);
@@ -69,7 +69,7 @@ fn a_timeline_has_every_row_block_of_every_partition_within_the_time_of_the_job(
             for kind in ["reading", "counting"] {
                 let own = || worked(&result, kind).filter(|span| span.partition == Some(partition.id));
                 let blocks = own().filter(|span| span.name.starts_with("row block")).count() as u64;
-                // Where triangles are counted at vertices, it may take several passes over a partition.
+                // Counting triangles at vertices may take several passes over a partition.
                 let passes = blocks / partition.row_blocks.max(1);
                 assert!(passes > 0 || partition.row_blocks == 0, "{kind} of {}", partition.id);
                 assert_eq!(blocks, passes * partition.row_blocks, "{kind} of {}", partition.id);
@@ -133,7 +133,7 @@ fn a_report_compares_with_an_earlier_result() {
     place.refuses(&["count", &input, "--against", "earlier.json"], 2, &["--report"]);
 
     place.prints(&["count", &input, "--report", "r.html", "--against", "earlier.json"]);
-    // A job of a file compares with the result that it replaces; the page of all jobs does so, too.
+    // A job of a job file is compared with the result that it replaces, also on the page of all jobs.
     let plain = result(&place.prints(&["count", &input, "--output", "o", "--parts", "2", "--json", "--clustering"]));
     assert!(plain.timeline.is_none() && plain.degrees.is_none(), "nothing is recorded unless it is asked for");
     let output = "output = { dir = 'o', force = true, report = 'j.html', against = 'o/result.json' }";
@@ -177,7 +177,7 @@ fn a_batch_a_plan_and_a_comparison_have_reports() {
     let input = typed(GRAPH.0);
     let job = |name: char, input: &str| format!("[[job]]\nname = '{name}'\ninput.path = '{input}'\n");
     place.write("jobs.toml", job('a', &input) + &job('b', "missing.txt"));
-    // Fails, since one job does; its report is there all the same.
+    // The command fails, since one job does; its report is written nevertheless.
     let output = place.run(&["run", "jobs.toml", "--report", "all.html", "--json"]);
     assert_eq!(output.status.code(), Some(1));
     let page = place.read("all.html");

@@ -1,4 +1,4 @@
-//! Compares spills from batches with the rows of what is kept, and with the bytes of other batches.
+//! Compares spills that are built in batches with the rows that pruning keeps, and with the bytes from other batches.
 //! What is kept is compared with its definition in `partitions`.
 
 use std::collections::BTreeMap;
@@ -77,7 +77,7 @@ fn contents(cut: &Cut, built: &BuiltPartition) -> Sections {
         (cut.sizes[built.part as usize], row_blocks.iter().map(|row_block| row_block.view().size().arcs));
     let found = (u64::from(spill.header().numbered), row_block_arcs.sum::<u64>());
     assert_eq!(found, (size.numbered(), size.arcs_kept - size.resident_arcs));
-    // Each block but the last one of its section ends with the row that fills it.
+    // Each block, except the last one of its section, ends with the row that makes it full.
     let weights = |lengths: &mut dyn Iterator<Item = u64>| {
         let mut blocks = vec![0];
         for length in lengths {
@@ -188,7 +188,7 @@ proptest! {
         let part_of = match kind {
             0 => trimill_partitioners::random(n, parts, seed),
             1 => (0..n).map(|id| (u64::from(id) * u64::from(parts) / u64::from(n)) as u32).collect(),
-            // Few parts with a vertex; the others are empty.
+            // A few parts have a vertex; the others are empty.
             _ => (0..n).map(|id| if id < 3 { id % parts } else { parts - 1 }).collect(),
         };
         assert_same(&graph, &Assignment::new(part_of, parts), &[limit, 1 << 20], Bytes(block), many);

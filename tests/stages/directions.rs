@@ -69,7 +69,7 @@ fn an_input_that_has_changed_is_found_out() {
     let edges = RarerEdges::of(&graph);
     assert_eq!(edges, RarerEdges { mutual: true, count: 1 });
     let others = [
-        // An arc less, one more, another one, another direction, an unknown vertex.
+        // One arc is missing, added, replaced, or reversed, or has an unknown vertex.
         vec![(1, 2), (2, 1), (2, 3), (3, 1)],
         vec![(1, 2), (2, 1), (2, 3), (3, 1), (3, 4), (4, 1)],
         vec![(1, 2), (2, 1), (2, 3), (3, 1), (4, 1)],

@@ -41,7 +41,7 @@ fn the_fixture_holds_this_graph_to_the_byte() {
     let again = fs::read(graph_file(edges().into_iter().collect(), dir.path())).unwrap();
     let same = again == fs::read(fixture()).unwrap();
     assert!(same, "the same graph is written otherwise: raise the version of the format");
-    // A copy that this user owns, as the library requires.
+    // Makes a copy that belongs to this user, as the library requires.
     let path = dir.path().join("fixture");
     fs::write(&path, fs::read(fixture()).unwrap()).unwrap();
     let graph = open(&path).unwrap();

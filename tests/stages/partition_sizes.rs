@@ -33,7 +33,7 @@ impl Observer for Passes {
 fn lists_and_bits_give_the_same_sizes() {
     let n = 3000;
     let ring = (0..n).map(|u| (u, (u + 1) % n));
-    // Most vertices in few arcs, a few in many, some triangles.
+    // Most vertices have few arcs, a few have many; there are some triangles.
     let more = (0..n).map(|i| (mix(i) % n, mix(i + n) % n * (mix(i + 2 * n) % n) / n));
     let chords = (0..n).step_by(3).map(|u| (u, (u + 2) % n));
     let arcs: Vec<_> = ring.chain(more).chain(chords).collect();

@@ -23,7 +23,7 @@ const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
 const BLOCKS: [Bytes; 2] = [Bytes::mib(64), Bytes(1)];
 
 fn any_arcs() -> impl Strategy<Value = Vec<(u64, u64)>> {
-    // Sparse ids, few of them, so that loops, duplicates, reverse arcs and triangles are common.
+    // Few and sparse ids, so that loops, duplicates, reverse arcs and triangles are common.
     (2u64..40, 1u64..5, 0u64..3).prop_flat_map(|(n, stretch, base)| {
         prop::collection::vec((0..n, 0..n), 0..300)
             .prop_map(move |arcs| arcs.into_iter().map(|(u, v)| (u * stretch + base, v * stretch + base)).collect())
@@ -109,7 +109,7 @@ proptest! {
 
     #[test]
     fn cleaning_and_orienting_follow_the_definition(arcs in any_arcs(), memory in prop::sample::select(vec![0u64, 1 << 30]), huge in any::<bool>()) {
-        // With huge ids the other method of renumbering is used.
+        // Huge ids are renumbered by another method.
         let arcs: Vec<(u64, u64)> = if huge { arcs.iter().map(|&(u, v)| (u << 40, v << 40)).collect() } else { arcs };
         let dir = tempfile::tempdir().unwrap();
         let graph = oriented(&arcs, dir.path(), Bytes(memory));

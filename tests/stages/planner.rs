@@ -169,7 +169,7 @@ fn check_sets(known: &Known, plan: &Plan, prune: Prune, backend: &mut dyn CountB
         planned = [planned[0] + predicted.stream.get(), planned[1] + predicted.row_blocks];
         actual = [actual[0] + counted.streamed.get(), actual[1] + counted.row_blocks];
     });
-    // The bounds are not far off, as arcs and vertices are known, and roughly how they are cut.
+    // The bounds are near, since arcs and vertices are known, and roughly how they are cut.
     assert!(planned[0] <= 2 * actual[0], "{told}: stream {} planned, {} found", planned[0], actual[0]);
     let row_blocks = actual[1].div_ceil(2)..=2 * actual[1];
     assert!(row_blocks.contains(&planned[1]), "{told}: {planned:?} row blocks, {actual:?} found");

@@ -22,7 +22,7 @@ use trimill_kernels::prepare::{ids_within, needed};
 use trimill_kernels::testing::{Double, Pace, has_compiler};
 use webgraph::prelude::{BvComp, VecGraph};
 
-/// A device that reports `questions` times that it has not started yet, and then that it has.
+/// A device that reports `questions` times that it has not started, and after that that it has started.
 struct Slow {
     double: Option<Double>,
     questions: AtomicU32,
@@ -97,7 +97,7 @@ fn what_a_device_does_not_hold_at_once_is_the_same_to_the_byte() {
     let path = folder.path().join("graph.bin");
     generate(&Family::GapUrand { scale: 13 }, None, &path, &Control::silent()).unwrap();
     let (source, ids) = (opened(&path), 1 << 13);
-    // Two runs of arcs; and as many ranges of the rows, which are several file blocks.
+    // There are two runs of arcs, and two ranges of rows, with several file blocks.
     let arena = padded(needed(105_000, 1) + 40 * ids);
     let on_cpu = prepared(&source, None, false, Bytes::ZERO).unwrap();
     let on_device = prepared(&source, Some(&mut slow(arena, 3)), true, Bytes::ZERO).unwrap();

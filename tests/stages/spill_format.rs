@@ -123,7 +123,7 @@ fn an_unfinished_spill_leaves_nothing_and_a_directory_that_is_missing_is_named()
     assert_eq!(failure(opened(&path).unwrap().verify(&control)).kind(), Kind::Interrupted);
 }
 
-/// To open a named pipe would wait for a writer.
+/// Opening a named pipe would wait for a writer.
 #[test]
 fn a_named_pipe_is_no_spill_and_no_manifest() {
     let dir = tempfile::tempdir().unwrap();

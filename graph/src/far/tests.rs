@@ -72,7 +72,7 @@ fn rows_past_2_to_the_32_arcs_and_bytes_are_found_and_read() {
     assert_eq!(graph.last_fitting(0, false, |_, arcs| arcs <= FAR).unwrap(), 4);
     assert_eq!(graph.last_fitting(0, false, |_, arcs| arcs <= FAR + 6).unwrap(), 7);
     assert_eq!(graph.last_fitting(2, false, |_, arcs| arcs <= 4).unwrap(), 5);
-    // A hole is not a row: its checksum differs.
+    // A hole cannot be read as rows: its checksum differs.
     let error = graph.read(2..4, &mut [0u64; 3], &mut [0; 2]).unwrap_err();
     assert_eq!(error.kind(), Kind::Data);
 }

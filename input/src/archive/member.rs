@@ -139,7 +139,7 @@ mod tests {
     fn two_graphs_or_none_are_refused() {
         for (names, parts) in [
             (&["a.txt", "b.txt"][..], &["2 files that may be the graph: 'a.txt', 'b.txt'", "expected one"][..]),
-            // These may be the parts of one graph.
+            // The files may be the parts of one graph.
             (&["g/g.txt", "g/g_2.txt"], &["'g/g.txt', 'g/g_2.txt'"]),
             (&["a/a.mtx", "a/b.mtx"], &["'a/a.mtx', 'a/b.mtx'"]),
             (&["a/a.mtx", "a/a_b.mtx", "c.mtx"], &["3 files"]),

@@ -70,11 +70,11 @@ fn what_has_just_changed_is_not_settled_and_is_hashed() {
     let recorded_too_soon = FileIdentity { settled: false, ..known.clone() };
     assert_eq!(seen_anew(&path).files[0].compare(&recorded_too_soon), Match::Undecided);
     assert_eq!(Identity { files: vec![recorded_too_soon.clone()] }.seen(), None);
-    // It is hashed again after it was read.
+    // The file is hashed again after it was read.
     let mut was = Identity { files: vec![FileIdentity { contents: Some(7), ..recorded_too_soon }] };
     let error = was.hash_what_was_read(&Control::silent()).unwrap_err().to_string();
     assert!(error.contains("g.txt: changed while it was read (its contents differ)"), "{error}");
-    // The first hash stops with the job, too.
+    // The first hash also stops when the job is stopped.
     let unsettled = Watched { settled: false, ..Watched::new(&path).unwrap().unwrap() };
     let stopped = Control::silent();
     stopped.stop();

@@ -119,7 +119,7 @@ fn an_object_that_changes_is_an_error() {
         let error = read(&server.url("a")).unwrap_err().to_string();
         assert!(error.starts_with(&format!("{}: changed while it was read ({said})", server.url("a"))), "{error}");
     }
-    // A server that ignores the conditions of a request.
+    // The server ignores the conditions of a request.
     let (before, after) = (Object::tagged(whole.clone(), "\"1\""), Object::tagged(whole, "\"2\""));
     let server = Server::start(move |asked| {
         let asked = Asked {
@@ -138,13 +138,13 @@ fn answers_that_are_wrong_are_never_read_as_right_ones() {
     type Fault = fn(&Asked, Answer) -> Answer;
     let faults: [(Fault, &str); 5] = [
         (|_, answer| Answer { status: 200, ..answer }, "its server sends it as a whole only"),
-        // Fewer bytes than the range, and a length that agrees.
+        // The server sends fewer bytes than the range has, with a matching length.
         (
             |_, answer| Answer { body: answer.body[..answer.body.len() - 1].to_vec(), ..answer },
             "fewer bytes than it announced",
         ),
         (|_, answer| Answer { body: [&answer.body[..], b"x"].concat(), ..answer }, "more bytes than it announced"),
-        // Another range.
+        // The server sends another range.
         (
             |asked, answer| {
                 let (first, last) = asked.range().unwrap();
@@ -271,7 +271,7 @@ fn a_reader_gets_what_it_asks_for_in_any_order() {
         let (first, end) = (40_000, 4_900_000);
         let mut reader = object.forward(first..end, order);
         let mut into = vec![0; 100_000];
-        // As pages are: a little back, forward, far forward, far back.
+        // Reads as those of Parquet pages: a little back, forward, far forward, far back.
         for at in [40_000, 45_000, 139_000, 240_000, 230_000, 1_000_000, 3_000_000, 2_999_000, 500_000, 4_850_000] {
             let length = into.len().min((end - at) as usize);
             reader.read_exact_at(&mut into[..length], at).unwrap();

@@ -40,7 +40,7 @@ fn count(
     partition: &Partition,
     (row_blocks, bytes): (&[RowBlock], Option<u64>),
 ) -> Result<PartitionCount> {
-    // Some can begin with less than their footprint.
+    // Some methods can begin with less than their footprint.
     let bytes = bytes.unwrap_or_else(|| method.footprint().least(&partition.size_with(row_blocks)));
     gpu.reserve(bytes.next_multiple_of(256)).unwrap();
     let counted = partition.count(gpu, method, share, row_blocks)?;

@@ -1,4 +1,4 @@
-//! What only this method has: shapes, a list of locals, grids that are too long. `method/tests.rs` tests both methods.
+//! What is specific to this method: shapes, a list of locals, grids that are too long. `method/tests.rs` tests both methods.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What only this method has: words, pieces and batches, runs that are copied while others are read. `method/tests.rs` tests both methods.
+//! What is specific to this method: words, pieces and batches, runs that are copied while others are read. `method/tests.rs` tests both methods.
 
 mod details;
 
@@ -197,7 +197,7 @@ fn more_numbers_than_words_can_have_are_refused() {
 
 #[test]
 fn what_may_be_resident_can_be_numbered() {
-    // Beside it two of the largest row blocks, of 256 MiB each.
+    // Room for two of the largest row blocks, of 256 MiB each, is needed, too.
     let row_blocks = LEAST_ROW_BLOCKS_WITH_EDGES * (256 << 20);
     for (footprint, edges) in [(FOOTPRINT, false), (FOOTPRINT_WITH_EDGES, true)] {
         // Rows of `arcs` arcs each, as many as may be resident.

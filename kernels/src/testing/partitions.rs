@@ -213,13 +213,13 @@ impl Partition {
         self.runs(rows).into_iter().map(&mut run).collect()
     }
 
-    /// Its size, with row blocks of at most `row_block_limit` bytes.
+    /// The size of the partition, with row blocks of at most `row_block_limit` bytes.
     pub fn size(&self, row_block_limit: u64) -> PartitionExtent {
         let arcs = self.numbers.iter().map(|&number| self.rows[number as usize].len() as u64).sum();
         PartitionExtent { locals: self.numbers.len() as u64, arcs, numbered: self.numbered(), row_block_limit }
     }
 
-    /// Its size, with the largest of `row_blocks` as the limit of a row block.
+    /// The size of the partition, with the largest of `row_blocks` as the limit of a row block.
     pub fn size_with(&self, row_blocks: &[RowBlock]) -> PartitionExtent {
         self.size(row_blocks.iter().map(device_bytes).max().unwrap_or(0))
     }

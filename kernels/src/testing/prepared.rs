@@ -49,7 +49,7 @@ impl Prepared {
             let [arc, position] = [&made.first_arcs, &made.positions].map(|all| all[all.len() - 1]);
             made.first_arcs.extend(blocks.first_arcs[1..].iter().map(|first| arc + first));
             made.positions.extend(blocks.positions[1..].iter().map(|at| position + at));
-            // Some blocks at a time.
+            // A few blocks are encoded at a time.
             let many = blocks.blocks.len();
             for first in (0..many).step_by(7) {
                 let end = many.min(first + 7);

@@ -17,7 +17,7 @@ fn triangles(edges: &BTreeSet<Edge>, (u, v): Edge) -> u32 {
     (0..=edges.last().unwrap().0).filter(|&w| has(u, w) && has(v, w)).count() as u32
 }
 
-/// Peels on the test double, gathering edges up to `more` above the least value, with a share of the memory that would be enough for all.
+/// Peels on the test double, gathering edges up to `more` above the least value, with this share of the memory that suffices for the whole graph.
 fn peeled(edges: &[Edge], more: u32, share: f64, pace: Pace) -> Vec<u32> {
     let vertices = edges.iter().map(|edge| edge.0 + 1).max().unwrap_or(0);
     let set: BTreeSet<Edge> = edges.iter().copied().collect();

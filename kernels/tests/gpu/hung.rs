@@ -1,4 +1,4 @@
-//! A device that does not answer in time. Nothing of it is freed from then on, so the test runs in a process of its own.
+//! A device that does not answer in time. None of its memory is freed from then on, so the test runs in a process of its own.
 
 use std::process::Command;
 use std::time::Duration;

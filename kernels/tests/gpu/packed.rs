@@ -1,4 +1,4 @@
-//! What only method `packed` divides in its own way, on the device, against brute force and closed forms.
+//! Divisions of work that only method `packed` makes, on the device, against brute force and closed forms.
 
 use trimill_kernels::Packed;
 use trimill_kernels::testing::gpu;
@@ -82,7 +82,7 @@ fn packed_tables_that_clash_are_searched() {
         rows[number as usize] = some(128, 18_000);
     }
     for i in 0..4000u32 {
-        // A third of its successors are also successors of the long row that it points at.
+        // The row has a third of the successors of the long row that it points at.
         let number = long[(i as usize * 7) % long.len()];
         let mut row: Vec<u32> = rows[number as usize].iter().copied().skip(i as usize % 3).step_by(3).collect();
         row.extend(some(9, 18_000));

@@ -1,4 +1,4 @@
-//! Graphs whose arcs a small arena does not hold: the same to the byte as where it does. (`scripts/gpu-check` compares those with the CPU's.)
+//! Graphs whose arcs exceed a small arena: the same to the byte as in a large one. (`scripts/gpu-check` compares the latter with the CPU's.)
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use trimill_kernels::prepare::needed;
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::prepared::{Prepared, RunsInMemory, ids_of};
 
-/// Some vertices have many arcs, and many arcs are there twice or in both directions.
+/// Some vertices have many arcs, and many arcs occur twice or in both directions.
 fn arcs(seed: u64, many: usize, ids: u32) -> Vec<(u32, u32)> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut id = |power: i32| (f64::from(ids) * random.random::<f64>().powi(power)) as u32;

@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn isolated_vertices_are_removed_and_restored() {
-        // 1 - 3 and 3 - 4 of 0..6
+        // The vertices 0..6 with the edges 1 - 3 and 3 - 4.
         let graph = Symmetric {
             offsets: vec![0, 0, 1, 1, 3, 4, 4],
             successors: vec![3, 1, 4, 3],

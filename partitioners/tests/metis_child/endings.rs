@@ -67,7 +67,7 @@ pub(crate) fn a_child_killed_by_a_signal_is_an_error() {
     }
 }
 
-/// As in a background job of a shell, whose children inherit that SIGINT is ignored.
+/// As in a background job of a shell, whose children inherit the ignored SIGINT.
 pub(crate) fn a_child_heeds_signals_that_its_parent_ignores() {
     let (dir, graph) = (TempDir::new().unwrap(), scrambled(40_000, 8));
     let this = std::env::current_exe().unwrap().into_os_string();
@@ -79,7 +79,7 @@ pub(crate) fn a_child_heeds_signals_that_its_parent_ignores() {
     }
 }
 
-/// At moments from before METIS begins until it is nearly done, including its initial partitioning.
+/// SIGTERM comes at moments from before METIS begins until it is nearly done, including its initial partitioning.
 pub(crate) fn sigterm_at_any_moment_is_an_error() {
     let (dir, graph) = (TempDir::new().unwrap(), scrambled(6000, 8));
     let expected = found(&graph, &options(64, &dir), &dir);
@@ -91,7 +91,7 @@ pub(crate) fn sigterm_at_any_moment_is_an_error() {
                 && polls.fetch_add(1, Ordering::Relaxed) == 0
             {
                 std::thread::sleep(Duration::from_millis(delay * 5));
-                // It may have ended by now, but it is not waited for yet, so its process id is still valid.
+                // The child may have ended by now, but it was not waited for, so its process id is still valid.
                 kill_process(child, Signal::TERM).unwrap();
             }
         });

@@ -2,7 +2,7 @@
 
 use trimill_partitioners::RowsById;
 
-/// Each edge at the end that comes first in degree order.
+/// Rows that have each edge once, in the row of the end that comes first in degree order.
 pub(crate) fn oriented(vertices: u32, edges: &[(u32, u32)]) -> RowsById {
     let mut degrees = vec![0; vertices as usize];
     edges.iter().for_each(|&(u, v)| {

@@ -35,7 +35,7 @@ fn counted(
         let successors = SuccessorRows::new(&resident, &row_block);
         let end = row_block.range.end;
         let end_of_hubs = cpu.hubs.clamp(row_block.range.start, end);
-        // Two thirds of the other heads, even unprofitable ones, in buckets of one group, of two, and so on.
+        // Two thirds of the heads behind the hubs, even unprofitable ones, in buckets of one group, of two, and so on.
         let behind = end_of_hubs..if cpu.by_head == 0 { end_of_hubs } else { end - (end - end_of_hubs) / 3 };
         let groups = behind.len().div_ceil(by_head::GROUP) as u64;
         let arcs: Vec<u64> = (0..groups).collect();
@@ -84,12 +84,12 @@ fn heads_with_long_rows_and_many_arcs_pay_off() {
             .range()
             .clone()
     };
-    // Rows of 1,000 up to number 3,000, and behind them short ones that begin with a few of these.
+    // Rows of 1,000 up to number 3,000; after them short rows, whose first successors are below 3,000.
     let row = |b: u32| if b < 3000 { (b.saturating_sub(1000)..b).collect() } else { (1500..1503).collect() };
     let long = Partition::whole((0..100_000).map(row).collect());
     let heads = taken(&long, 1 << 20);
     assert!(heads.start == 1000 && (1503..3000).contains(&heads.end), "{heads:?}");
-    // Few arcs in a batch: marking a row for them costs as much as probing by it.
+    // If a batch has few arcs, marking a row for them costs as much as probing it.
     assert!(taken(&long, 10).is_empty());
     let short = Partition::whole((0..100_000u32).map(|b| (b.saturating_sub(8)..b).collect()).collect());
     assert!(taken(&short, 1 << 20).is_empty());
@@ -112,7 +112,7 @@ fn any_number_of_hubs_gives_the_same_count() {
 
 #[test]
 fn short_rows_are_counted_near_each_other_and_far_apart() {
-    // Of each width of registers, and longer ones among them; the large graph's rows are far apart, so they are prefetched.
+    // Rows that fill registers of each width, some of them longer; the large graph's rows are far apart, so they are prefetched.
     for (n, longest) in [(200, 4), (300, 8), (400, 16), (500, 20), (30_000, 12)] {
         let (whole, third) = (random(3, n, longest, 0, 1.0), random(3, n, longest, 0, 1.0 / 3.0));
         assert!(whole.triangles() > 0, "{n}");
@@ -123,7 +123,7 @@ fn short_rows_are_counted_near_each_other_and_far_apart() {
 
 #[test]
 fn packed_rows_are_counted_as_they_were() {
-    // A clique: all rows are packed. Every third row spread out: most or some are, as the clique is large or small.
+    // In a clique, all rows are packed. If every third row is spread out, most rows are packed for a large clique, some for a small one.
     for n in [7, 64, 300] {
         let clique: Vec<Vec<u32>> = (0..n).map(|b| (0..b).collect()).collect();
         let triangles = u64::from(n) * u64::from(n - 1) * u64::from(n - 2) / 6;
@@ -206,7 +206,7 @@ fn hubs_that_pay_off_are_taken_and_others_are_not() {
 
 #[test]
 fn every_corner_of_a_triangle_is_counted_at_its_vertex() {
-    // Hubs that are counted at once and that are postponed, other successors in rows of all lengths, packed rows.
+    // Hubs that are counted at once or postponed, other successors in rows of all lengths, packed rows.
     let dense: Vec<Vec<u32>> = (0..300u32).map(|b| (0..b).filter(|c| c % 7 != b % 7).collect()).collect();
     let graph = |seed, n, longest| random(seed, n, longest, 0, 1.0).rows;
     for rows in [graph(2, 2200, 60), graph(1, 700, 12), graph(4, 900, 60), dense] {

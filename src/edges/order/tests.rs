@@ -44,7 +44,7 @@ fn rows(graph: &OrientedGraph, sums: &Sums<ByArc>, room: Option<u64>) -> (Vec<(u
     match room {
         None => of.in_order(&mut write).unwrap(),
         Some(room) => {
-            // Windows that are smaller than any in practice.
+            // Windows smaller than any in practice.
             let lists = LargerEnds::new(&of, Bytes(1)).unwrap();
             let mut write = |some: &EdgeRows<'_>| {
                 let bytes = 8 * (some.starts.len() + some.count()) as u64;

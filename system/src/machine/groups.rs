@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn containers_and_odd_names_are_understood_and_missing_files_mean_no_limit() {
         let limit = (2 * GIB).to_string();
-        // The mount shows the container's group, under any name by which the process knows it.
+        // The mount shows the container's group, whichever name the process has for it.
         for (group, top) in [("/docker/ab", "/docker/ab"), ("/docker/ab", "/"), ("/", "/docker/ab"), ("/../up", "/")] {
             let groups = format!("0::{group}\n");
             let mount = format!("31 23 0:27 {top} /sys/fs/cgroup rw - cgroup2 cgroup rw\n");

@@ -1,4 +1,4 @@
-//! Files of a run directory that are damaged, or those of another job: no count is another one, and what the message says helps.
+//! Damaged files of a run directory, and files of another job: no count is wrong, and following the message helps.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ fn results_of_another_plan_and_damaged_ones_are_refused() {
     let damage = || fs::write(&mine, text.replace("\"triangles\":", "\"triangles\":1")).unwrap();
     damage();
     place.refuses(&["merge", "run"], 1, &["part-00001.json", "damaged or edited"]);
-    // One of three shards has it, and replaces it. Each warns once.
+    // One of the three shards counts the damaged partition, and replaces its file. Each shard warns once.
     let mut replaced = 0;
     for shard in ["0/3", "1/3", "2/3"] {
         damage();
@@ -66,7 +66,7 @@ impl Swapped<'_> {
         self.place.prints(&[&["prepare", input, "--run-dir", run, "--quiet"][..], &self.settings, more].concat());
     }
 
-    /// Counts, unless all is counted, and merges; what was said if that was refused. It must not give another count.
+    /// Counts, unless all is counted, and merges. An error is the message of a refusal; a count must be that of this job.
     fn counted(&self, is_counted: bool, shown: &str) -> Result<(), String> {
         let (shard, merge) = (self.place.shard("run", "0/1"), ["merge", "run", "--json"]);
         let commands = [&shard[..], &merge];
@@ -87,7 +87,7 @@ impl Swapped<'_> {
     }
 }
 
-/// A file of another job in a run directory is refused, or it changes nothing; and what the message says helps.
+/// A file of another job in a run directory is refused, or it changes nothing; and following the message helps.
 #[test]
 fn no_file_of_another_job_is_counted() {
     let place = Shared::new();
@@ -131,13 +131,13 @@ fn no_file_of_another_job_is_counted() {
                     copy(&place.path("mine"), &place.path("run"));
                     fs::copy(from, place.path("run").join(&file)).unwrap();
                     let shown = format!("{mode:?} {more:?} {stage} {}", file.display());
-                    // If it was merged already, the recorded result is this job's, or it is refused.
+                    // If the job was merged already, its recorded result is used, or the start is refused.
                     let Err(said) = job.counted(stage > 1, &shown) else { continue };
                     refused += 1;
                     assert!(said.contains("run 'trimill prepare' again"), "{shown}: {said}");
                     let words = ["; expected ", " again with the same settings"];
                     assert!(stage > 1 || words.iter().all(|word| said.contains(word)), "{shown}: {said}");
-                    // The message helps. A job file of another job says so, since nothing else can.
+                    // Following the message helps; not with another job's job file, which alone says whose the directory is.
                     if stage > 1 || file == Path::new("job.json") {
                         continue;
                     }
@@ -169,7 +169,7 @@ fn a_prepared_job_that_lost_its_lock_is_merged() {
     assert!(fs::read_to_string(&lock).unwrap().starts_with("trimill run directory"));
 }
 
-/// Spills of another seed, whole: each fits its manifest, and none the job.
+/// Intact spills of another seed: each matches its manifest, and none the job.
 #[test]
 fn all_spills_of_another_job_are_refused() {
     let place = Shared::new();

@@ -94,7 +94,7 @@ proptest! {
                 prop_assert_eq!(result.triangles, triangles(&edges), "{}", toml);
                 prop_assert_eq!(result.edges as usize, edges.len());
             }
-            // Row blocks can be smaller than the longest row, or too large for the budget: then the job is rightly refused.
+            // A job is rightly refused if its row blocks are smaller than the longest row, or too large for the budget.
             Err(error) => {
                 let text = error.to_string();
                 let small = settings.contains("block = 1100") && text.contains("which hold the longest row");

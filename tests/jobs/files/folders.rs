@@ -34,7 +34,7 @@ fn the_cache_is_for_the_user_alone() {
     place.write("g.txt", TRIANGLE);
     assert_eq!(counted(&place.count("g.txt", &[])), (1, false));
     assert_eq!(mode(&place.path("cache/trimill")), 0o700);
-    // Meanwhile opened to others.
+    // The folder was meanwhile opened to other users.
     fs::set_permissions(place.path("cache/trimill"), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(counted(&place.count("g.txt", &[])), (1, true));
     assert_eq!(mode(&place.path("cache/trimill")), 0o700);
@@ -79,7 +79,7 @@ fn a_cache_that_cannot_be_used_is_done_without() {
         assert_eq!(counted(&output), (4, false));
         assert_eq!(said(&output).matches("goes on without the cache").count(), 1, "{}", said(&output));
     }
-    // What is no folder at all is a mistake of the command line.
+    // A cache directory that is a file ends the job.
     assert_eq!(unusable(&["--cache-dir", "file"]).status.code(), Some(3));
     // A disk that is full when the graph is written.
     let mut without = 0;
@@ -111,7 +111,7 @@ fn the_cache_commands_touch_nothing_but_graphs() {
     }
     assert_eq!(counted(&place.count("g.txt", &[])), (1, false));
     let cache = place.path("cache/trimill");
-    // Keys that begin with the same letters, one with another.
+    // Keys that begin with the same letters; one is a prefix of another.
     let graph = place.cached().remove(0);
     for key in ["key", "keys", "keyed"] {
         fs::copy(&graph, cache.join(key).with_extension("trimgraf")).unwrap();

@@ -126,7 +126,7 @@ fn an_unchanged_input_is_not_hashed_again() {
     assert_eq!((hashed(), hashed()), (true, false));
 }
 
-/// The program is stopped early while it reads the input, until that has changed.
+/// The program is stopped early in reading the input, and continues when the input has changed.
 #[test]
 fn an_input_that_changes_while_it_is_read_is_an_error_and_nothing_is_kept() {
     let text = ring(true);

@@ -10,10 +10,10 @@ use super::{Edge, assert_counted, known};
 use crate::common::arrow::arrow;
 use crate::common::job::count;
 
-/// A column of Arrow with some names; and all names of the file up to there, in the order of their first use.
+/// Makes an Arrow column of some names; the second argument has all names of the file so far, in the order of their first use.
 type ArrowNames = fn(&[&str], &[&str]) -> ArrayRef;
 
-/// Names by a dictionary; which name has which number differs by what is first.
+/// Names by a dictionary, which numbers them in the order of their first use in the column.
 fn dictionary(names: &[&str], _: &[&str]) -> ArrayRef {
     Arc::new(names.iter().copied().collect::<DictionaryArray<Int16Type>>())
 }

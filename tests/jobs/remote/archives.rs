@@ -10,7 +10,7 @@ use crate::common::packed::{gz, tarred, zipped, zipped_by, zst};
 use crate::common::place::Place;
 use crate::common::server::{Object, Server};
 
-/// Archives of the graph beside what is no graph: bytes that compress to nothing less, and that only a tar archive has to be read past.
+/// Archives with the graph and a member of incompressible bytes, past which only a tar archive has to be read.
 fn archives() -> Vec<(&'static str, Vec<u8>)> {
     let text = fs::read(data("ca-HepTh.txt")).unwrap();
     let noise: Vec<u8> =

@@ -1,4 +1,4 @@
-//! Graphs of GraphAr on a server: several files, which a description names, each of them asked for with the user and the query of its URL.
+//! Graphs of GraphAr on a server: a description names several files, and each is requested with the user and the query of the description's URL.
 
 use std::fs;
 

@@ -131,7 +131,7 @@ fn no_file_of_another_job_is_used() {
     for partitioner in ["random", "rank"] {
         let settings = |parts, seed| ["--partitioner", partitioner, "--parts", parts, "--seed", seed, "--no-cache"];
         let mine = settings("4", "1");
-        // With a result of a partition, or spills of those that are not counted; and when it is done.
+        // Either the job is begun (a partition is counted; in the spilled mode others have spills), or it is done.
         let begun = |place: &Place| place.records().len() == 1 && (partitioner == "rank" || !spills(place).is_empty());
         for done in [false, true] {
             let start = |name: Known, arguments: &[&str], saved: &str| {
@@ -210,7 +210,7 @@ fn a_damaged_record_of_outputs_is_told_with_what_follows() {
     assert!(!said.contains("outputs.json"), "{said}");
 }
 
-/// A block of the graph is damaged when edges look for their places: what was added of the partition before is not added again.
+/// A block of the graph is damaged while the places of edges are computed: counts that were added before are not added again.
 #[test]
 fn a_graph_that_is_damaged_while_edges_are_placed_adds_nothing_twice() {
     let parts = ["--no-cache", "--partitioner", "contiguous", "--parts", "2", "--threads", "1"];

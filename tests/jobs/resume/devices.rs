@@ -47,7 +47,7 @@ fn a_device_s_thread_that_panics_at_any_call() {
     assert!(at_every_call("device-panic", 3, ROUTERS, &RANGES, named) >= 3);
 }
 
-/// While counting, only the builder writes and the reader reads: everything else is written and read before.
+/// While counting, only the builder writes and only the reader reads: everything else is written and read before.
 #[test]
 fn threads_that_build_and_read_are_named() {
     // Enough row blocks that a separate thread reads them.

@@ -9,7 +9,7 @@ use crate::common::packed::gz;
 use super::restarts::killed_when;
 use super::support::{COLLABORATION, LITTLE, MESH, Place, ROUTERS, at_every, data, error, verified, with_suffix};
 
-/// A fault, the step between its places, the fewest times that it occurs, and what it leads to.
+/// A fault, the step between its places, the fewest times that it occurs, and a check of how the job ends.
 type Case = (&'static str, usize, usize, fn(&Output, &str));
 
 fn at_faults(known: (&str, u128), arguments: &[&str], cases: &[Case]) {
@@ -116,7 +116,7 @@ fn a_reading_that_fails() {
     at_faults(ROUTERS, &USUAL, &cases);
 }
 
-/// The plain text of a compressed file in such a format waits on disk.
+/// The plain text of a compressed file whose format is read more than once is kept on disk.
 #[test]
 fn a_copy_of_the_input_that_changes() {
     let folder = tempfile::tempdir().unwrap();
@@ -165,7 +165,7 @@ fn the_same_with_metis_kept_spills_and_the_cache() {
     at_faults(ROUTERS, &kept, &[("write", 2, 16, ended), ("kill", 2, 16, is_killed)]);
 }
 
-/// The triangles at each vertex or on each edge are counted, too: a file for each partition, and in the end the one that was asked for.
+/// Triangles at each vertex or on each edge are counted, too: one file is written for each partition, and at the end the output file.
 fn at_every_write_of_counts(flag: &str) {
     let vertices = ["--no-cache", "--parts", "4", "--partitioner", "contiguous", flag, "out.tsv"];
     let ranges = ["--no-cache", "--parts", "3", "--partitioner", "rank", flag, "out.tsv"];
@@ -191,7 +191,7 @@ fn the_same_with_counts_on_edges() {
     at_every_write_of_counts("--per-edge");
 }
 
-/// The others are not.
+/// Partitions with intact counts are not counted again.
 #[test]
 fn partitions_whose_counts_are_damaged_or_missing_are_counted_again() {
     for (flag, suffix) in [("--per-vertex", "vertices"), ("--per-edge", "edges")] {
@@ -211,7 +211,7 @@ fn partitions_whose_counts_are_damaged_or_missing_are_counted_again() {
     }
 }
 
-/// In the in-place mode, by rank ranges or with one partition that is the whole graph.
+/// The jobs are in the in-place mode: with rank ranges, or with the whole graph as one partition.
 #[test]
 fn the_same_where_nothing_is_spilled() {
     let budgets = ["--host-memory", "72MiB", "--device-memory", "512KiB"];

@@ -19,12 +19,12 @@ fn twenty_kills_at_random_moments() {
     let begun = Instant::now();
     place.completes(VOTES, &SETTINGS);
     let whole = begun.elapsed();
-    // From 0 to 1.
+    // Numbers from 0 to 1.
     let mut random = (0u64..).map(|i| (mix((KILLS as u64) << 32 | i) >> 11) as f64 / (1u64 << 53) as f64);
     let (mut killed, mut resumed) = (0, 0);
     while killed < KILLS {
         let place = Place::new();
-        // Long enough on average for some partitions; otherwise the job would never finish.
+        // On average the job runs long enough to count some partitions; otherwise it would never finish.
         for _ in 0..6 {
             let mut command = place.start_command(&data(VOTES.0), &SETTINGS);
             let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();

@@ -211,7 +211,7 @@ fn a_pipe_and_a_link_to_nothing_are_refused_at_once() {
     for run in ["pipe", "link"] {
         place.refuses(&["merge", run], 3, &[run, ": holds no prepared job; expected the run directory"]);
     }
-    // In the place of a file of a run directory.
+    // A pipe in place of a file of a run directory.
     place.completes(ROUTERS, &[]);
     for (name, then) in [("plan.json", "the job is planned anew"), ("result.json", "it is put together again")] {
         fs::remove_file(place.path("run").join(name)).unwrap();

@@ -97,7 +97,7 @@ fn a_done_job_is_answered_from_a_directory_that_cannot_be_written() {
 
 #[test]
 fn a_start_that_is_refused_leaves_a_done_job_as_it_is() {
-    // With one part, to keep its spill takes another plan.
+    // With one part, keeping its spill takes another plan.
     for parts in ["3", "1"] {
         let place = Place::new();
         place.prints(&["partition", &data(COLLABORATION.0), "--parts", "2", "--spill-dir", "foreign"]);

@@ -53,7 +53,7 @@ impl Place {
         self.start_command(input, arguments).output().unwrap()
     }
 
-    /// Such a start ends with this code and no answer; its message, which has all of the words.
+    /// Such a start must end with this code and no answer. Returns its message, which must have all of the words.
     #[track_caller]
     pub(crate) fn start_refused(&self, code: i32, input: &str, arguments: &[&str], said: &[&str]) -> String {
         let output = self.refuses(&[&start_words(input)[..], arguments].concat(), code, said);
@@ -62,7 +62,7 @@ impl Place {
     }
 
     pub(crate) fn with_fault(&self, fault: &str, input: &str, arguments: &[&str]) -> Output {
-        // After a signal the write goes on, and waits for the disk.
+        // After a signal the write continues, and waits for the disk.
         let sync = fault.starts_with("term:").then_some(("TRIMILL_SYNC", "1"));
         self.start_command(input, arguments).env("TRIMILL_FAULT", fault).envs(sync).output().unwrap()
     }
@@ -101,7 +101,7 @@ impl Place {
         records.map(|record| (record.result.id, record.result)).collect()
     }
 
-    /// Of a job that is done, only the files with its records and its result are left.
+    /// Of a job that is done, only its records and its result may be left.
     pub(crate) fn is_tidy(&self) {
         for path in files(&self.path("run")) {
             let name = path.strip_prefix(self.path("run")).unwrap().display().to_string();
@@ -112,7 +112,7 @@ impl Place {
         assert!(files(&self.path("tmp")).is_empty(), "{:?}", files(&self.path("tmp")));
     }
 
-    /// Every file under its final name is complete, however the last process ended, and what is temporary is for the user alone.
+    /// Every file under its final name is complete, however the last process ended, and temporary files are accessible to their owner only.
     pub(crate) fn is_whole(&self) {
         for dir in ["run/spills", "run/work", "run/graph"].map(|name| self.path(name)).iter().filter(|dir| dir.exists())
         {
@@ -154,9 +154,9 @@ impl Place {
     }
 }
 
-/// Runs a job with `fault` at the first write, reading or call, and at further ones by `step`, until there is no such one; `ended` checks
-/// how it ended. After each, the job is resumed with all that was recorded, and reaches the published count. Returns how often the fault
-/// occurred, and how many partitions were taken from records.
+/// Runs a job with `fault` at the first write, read or call, then at every `step`-th later one until the fault no longer occurs; `ended` checks
+/// how each run ended. After each, the job is resumed with all that was recorded, and must reach the published count. Returns how often the
+/// fault occurred, and how many partitions were taken from records.
 pub(crate) fn at_every(
     fault: &str,
     step: usize,
@@ -206,7 +206,6 @@ pub(crate) fn error(said: &str) -> &str {
     said.lines().last().unwrap().strip_prefix("error: ").unwrap_or_else(|| panic!("{said}"))
 }
 
-/// Whether standard output has an answer.
 pub(crate) fn answered(output: &Output) -> bool {
     String::from_utf8_lossy(&output.stdout).contains("\"triangles\"")
 }

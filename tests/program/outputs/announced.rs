@@ -160,7 +160,7 @@ impl Scene {
         arguments
     }
 
-    /// The files that the job was told to write, at the end of all links; of spills and folders all that they may hold.
+    /// Whether the job was told to write `file`, after links are resolved; spills and folders announce all that they may hold.
     fn announced(&self, place: &Place, file: &Path) -> bool {
         let end = |name: &str| fs::canonicalize(place.path(name)).ok();
         let (at, dir) = (Some(file.to_path_buf()), file.parent().map(Path::to_path_buf));
@@ -201,7 +201,7 @@ proptest! {
             let made: Vec<_> = after.keys().filter(|file| !before.contains_key(*file)).collect();
             prop_assert!(made.is_empty(), "{made:?} after {said}");
         }
-        // What a job that succeeded was told to write is there, and is what it was told.
+        // A job that succeeded has written all that it was told to, each with the right contents.
         if code == Some(0) && scene.command != "prepare" {
             for ((_, key, head), name) in &scene.outputs {
                 let path = place.path(name);
@@ -230,7 +230,7 @@ fn a_start_in_a_run_directory_replaces_only_what_an_earlier_one_announced() {
     let start = ["count", "in.tsv", "--no-cache", "--backend", "cpu", "--run-dir", "r"];
     let count = |more: &[&str]| place.prints(&[&start, more].concat());
     let refused = |more: &[&str], said| place.refuses(&[&start, more].concat(), 2, &[said]);
-    // Its own result.
+    // A job may replace its own result.
     for output in ["o", "o", "o", "p", "p"] {
         count(&["--clustering", "--output", output]);
     }
@@ -246,7 +246,7 @@ fn a_start_in_a_run_directory_replaces_only_what_an_earlier_one_announced() {
     fs::remove_file(place.path("mine.tsv")).unwrap();
     count(&["--per-vertex", "mine.tsv"]);
     assert!(mine().starts_with("id\t"));
-    // What somebody changed since the job was done is not its own any more.
+    // A file that somebody changed since the job was done is not the job's own any more.
     place.write("mine.tsv", TRIANGLE);
     refused(&["--per-vertex", "mine.tsv"], "mine.tsv: was changed since the job wrote it; name");
     count(&["--per-vertex", "mine.tsv", "--force"]);

@@ -68,7 +68,7 @@ fn a_disk_that_is_full_at_any_write_after_counting_leaves_the_answer() {
     let kept = ["--keep-spill", "--spill-dir", "kept", "--partitioner", "random", "--parts", "2"];
     let graph = karate();
     for more in [&[][..], &["--run-dir", "r"], &kept] {
-        // The writes of the same job without files, for each of the five files the check in advance, and for three of them that before all jobs.
+        // The writes of the same job without files, one check in advance for each of the five files, and for three of them one before all jobs.
         let writes = |files: &[&str]| {
             let (mut without, mut answered) = (0, false);
             for at in 1.. {
@@ -246,7 +246,7 @@ fn methods_are_compared_on_graphs_whose_names_are_not_utf_8() {
     assert_eq!(answer(&output)["graphs"][0]["triangles"], 45, "{}", text(&output.stdout));
 }
 
-/// A start after an interruption would refuse to replace a file that is left.
+/// The next start would refuse to replace a file that an interrupted one left.
 #[test]
 fn an_interrupted_job_leaves_all_of_its_files_or_none() {
     let place = Place::without_gpus().with("TRIMILL_SYNC", "1");

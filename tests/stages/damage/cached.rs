@@ -78,7 +78,7 @@ fn a_damaged_section_ends_the_job_that_reads_it_and_the_next_one_makes_the_graph
             }
         }
     }
-    // The same by the program, with other commands that read rows as well.
+    // The program does the same, also with other commands that read rows.
     let spill = ["--spill-dir", "spills"];
     let parts = ["--partitioner", "random", "--parts", "2"];
     for (command, more) in [("count", &[][..]), ("plan", &[]), ("plan", &parts), ("partition", &spill)] {

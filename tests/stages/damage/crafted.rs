@@ -77,7 +77,7 @@ fn mutations(parts: &Parts) -> Vec<(String, Parts)> {
             }
         }
     }
-    // Rows that are encoded as they should be: each number changed, and one more here and one less there.
+    // Rows that are encoded correctly: each number changed, or one number increased and another decreased.
     let [lengths, distances] = parts.block(0);
     let put = |lengths: &[u32], distances: &[u32]| {
         let mut bytes = Vec::new();
@@ -116,7 +116,7 @@ fn mutations(parts: &Parts) -> Vec<(String, Parts)> {
         for other in [0, value + 1, n - 1, n, u32::MAX] {
             all.push((format!("degrees at {at} = {other}"), parts.with(at, &other.to_le_bytes())));
         }
-        // One more here and one less there: the sum stays the same.
+        // One number increased and another decreased: the sum stays the same.
         for to in every(degrees.clone(), 4).filter(|&to| to != at && parts.u32_at(to) > 0) {
             let moved = parts.with(at, &(value + 1).to_le_bytes()).with(to, &(parts.u32_at(to) - 1).to_le_bytes());
             all.push((format!("one of {to} of the degrees to {at}"), moved));
@@ -150,7 +150,7 @@ fn crafted_graphs_are_counted_or_made_again() {
     let (path, parts) = cached(GRAPH, dir.path());
     let lines = [1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144].map(|id| format!("{id} {}\n", id % 2));
     std::fs::write(dir.path().join("parts.txt"), lines.concat()).unwrap();
-    // Settings, and the sections that they read besides the rows: those in which `cached` shows that they notice a flipped bit.
+    // Settings, and the sections that they read besides the rows: those in which, as `cached` shows, they notice a flipped bit.
     let ways = [
         ("", ""),
         ("partition = { parts = 3, prune = 'none', partitioner = 'random' }", "order"),
@@ -188,7 +188,7 @@ fn crafted_graphs_are_counted_or_made_again() {
                     true
                 }
             };
-            // The file is opened before the settings matter: a graph that is made again is so with all of them.
+            // The file is opened before the settings matter, so a graph that is made again with one of them is with all.
             if !is_cached {
                 break;
             }
@@ -230,7 +230,7 @@ fn rows_are_checked_wherever_they_lie() {
         refused(put(&lengths, &beyond), "rows that do not ascend to smaller ranks");
         refused(put(&lengths, &distances[..last]), "fewer or more numbers than it should have");
         refused(put(&lengths, &[&distances[..], &[0]].concat()), "fewer or more numbers than it should have");
-        // Lengths: one more, or one more and one less, which makes a row of three.
+        // Lengths: one is increased, or one is increased and another decreased, which makes a row of three.
         assert_eq!(lengths[middle..middle + 2], [2, 2], "block {block}");
         let longer = with(&lengths, middle, 3);
         refused(put(&longer, &distances), "other lengths of rows than the index says");

@@ -95,7 +95,7 @@ fn what_follows_a_stream_is_zeros_or_another_one() {
     for (name, whole, arcs) in
         [("g.txt.gz", gz(&text), 12), ("g.tar.gz", gz(tarred(&[("g.txt", &text)])), 12), ("g.mtx.gz", gz(matrix), 1)]
     {
-        // A tape's block, and more than is read at once.
+        // As many zeros as in a tape's block, and more than are read at once.
         for zeros in [1, 511, 10_240, 1 << 19] {
             let padded = [&whole[..], &vec![0; zeros]].concat();
             assert_eq!(read(name, &padded), Ok(arcs), "{name} and {zeros} zeros");
@@ -168,7 +168,7 @@ fn what_other_programs_compressed_is_named() {
 fn a_zstd_window_that_is_too_large_is_told_from_damage() {
     let folder = Folder::new();
     let mut frame = zst_with(false, &graph().0);
-    // The window's size, with no flag that the frame is its own window; as --long=31 writes it.
+    // The header has the window's size and no single-segment flag, as `zstd --long=31` writes it.
     assert_eq!(frame[4] & 0x20, 0);
     frame[5] = (31 - 10) << 3;
     for (name, bytes) in [("one.txt.zst", frame.clone()), ("two.txt.zst", frame.repeat(2))] {

@@ -11,7 +11,7 @@ use crate::spill_support::*;
 fn flipped_bits_are_found() {
     for codec in [Codec::Plain, Codec::Zstd] {
         let (_dir, path, whole) = written(&tiny(), codec);
-        // A bit of each byte, of a compressed one two or three.
+        // One bit of each byte; in a compressed spill two or three.
         let chosen = |bit: &usize| if codec == Codec::Plain { bit % 8 == bit / 8 % 8 } else { bit.is_multiple_of(3) };
         for bit in (0..8 * whole.len()).filter(chosen) {
             let mut flipped = whole.clone();
@@ -92,7 +92,7 @@ fn blocks_of_a_section_are_read_in_whatever_order_they_lie() {
     let (locals, row_blocks) = (vec![(many, vec![])], vec![(0..many + 1, vec![vec![]; many as usize])]);
     let partition = Partition { numbered: many + 1, locals, row_blocks };
     let (_dir, path, mut bytes) = written(&partition, Codec::Plain);
-    // They follow three blocks of ranks and one of the local.
+    // In the index they follow three blocks of ranks and one of the local.
     let index = u64::from_le_bytes(bytes[104..112].try_into().unwrap()) as usize;
     let (one, other) = bytes[index + 16 + 24 + 4 * 48..].split_at_mut(48);
     one[..8].swap_with_slice(&mut other[..8]);

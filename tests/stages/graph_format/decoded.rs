@@ -14,8 +14,8 @@ pub(crate) struct Decoded {
     pub(crate) ids: Vec<u64>,
     pub(crate) degrees: Vec<u32>,
     pub(crate) rows: Vec<Vec<u32>>,
-    /// First rank and first arc of each file block. Their positions and checksums are compared with the rows when these are decoded; that no
-    /// other bytes are shorter is tested in `graph/src/sequence.rs`.
+    /// First rank and first arc of each file block. Positions and checksums are compared with the rows when these are decoded; that no
+    /// shorter encoding exists is tested in `graph/src/sequence.rs`.
     pub(crate) index: Vec<[u64; 2]>,
     pub(crate) longest_row: u64,
     pub(crate) probes: u64,

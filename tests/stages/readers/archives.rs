@@ -62,7 +62,7 @@ fn the_graph_in_an_archive_is_read_and_nothing_is_written_by_name() {
     assert_eq!(read_in("c.zip", &zipped(&[("g.csv.gz", &gz(text.as_bytes()))]), Format::Text), SORTED);
     assert_eq!(read_in("d.zip", &zipped(&[("x/g.mtx", matrix.as_bytes())]), Format::MatrixMarket).len(), 8);
     assert_eq!(read_in("e.zip", &zipped(&[("g.bin", &pairs32(&TINY))]), Format::BinU32), SORTED);
-    // Names and sizes in pax headers go before those in the header after them.
+    // Names and sizes in pax headers take precedence over those in the header that follows.
     let size = text.len().to_string();
     let long = [pax(&[("path", "folder/g.el"), ("size", &size)]), member("x", b'0', 0, text.as_bytes())].concat();
     assert_eq!(read_in("pax.tar", &ended(&[long, file("b", "2 3\n")]), Format::Text), SORTED);
@@ -90,7 +90,7 @@ fn a_matrix_of_scipy_is_no_archive_in_an_archive() {
 #[test]
 fn archives_without_one_graph_are_refused() {
     let folder = Folder::new();
-    // By their names: input/src/archive/member.rs has more of these.
+    // The names decide which member is read: input/src/archive/member.rs tests more of them.
     let two = [file("a.txt", "0 1\n"), file("b.txt", "1 2\n")];
     folder.refuses("two.tar", ended(&two), &["2 files that may be the graph: 'a.txt', 'b.txt'", "unpack the archive"]);
     folder.refuses("link.tar", ended(&[member("g.txt", b'2', 0, b"")]), &["no plain file"]);

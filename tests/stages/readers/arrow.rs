@@ -1,4 +1,4 @@
-//! Tables of Arrow: what other programs wrote is in `fixtures.rs`; here what is refused, and what is read in pieces.
+//! Tables of Arrow: files that other programs wrote are tested in `fixtures.rs`; here are those that are refused, or read in pieces.
 
 use std::path::Path;
 use std::sync::Arc;

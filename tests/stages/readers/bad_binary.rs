@@ -34,7 +34,7 @@ fn bad_binary_files_are_refused() {
     folder.refuses("negative.sg", altered(17 + 8 * 7 + 3, 0xff), &["neighbour -"]);
     folder.refuses("vertices.sg", altered(9 + 4, 1), &["4294967302 vertices"]);
 
-    // With weights: each neighbour, which follow 7 offsets, and a number.
+    // With weights: after 7 offsets, each neighbour is followed by a number.
     let weighted = |csr: &[u8]| {
         let neighbours = csr[56..].as_chunks::<4>().0.iter().flat_map(|&id| [id, [9, 0, 0, 0]]);
         [csr[..56].to_vec(), neighbours.flatten().collect()].concat()
@@ -59,7 +59,7 @@ fn pairs_of_64_bits_are_told_from_pairs_of_32() {
             assert_eq!(read_as(&folder.path(name), Some(format), None).unwrap()[0], first, "{name} as {format}");
         }
     }
-    // One id of more than 32 bits among many; Graph500's edges of 12 bytes.
+    // Many ids, one of them of more than 32 bits; then edges of 12 bytes, as Graph500 writes them.
     let ring: Vec<(u64, u64)> = (0..30).map(|i| (i, (i + 7) % 30)).chain([(1 << 40, 3)]).collect();
     folder.refuses("ring.bin", pairs64(&ring), &["looks like bin-u64"]);
     let packed: Vec<u8> =
@@ -71,12 +71,12 @@ fn pairs_of_64_bits_are_told_from_pairs_of_32() {
         let path = folder.write("narrow.bin", pairs32(narrow));
         assert_eq!(read(&path).unwrap().len(), narrow.len());
     }
-    // Of 16 bytes, which are no whole number of edges of 12.
+    // Edges of 12 bytes are ruled out: the file has 16.
     let path = folder.write("two.bin.gz", gz(pairs32(&[(1, 3), (0, 2)])));
     assert_eq!(read(&path).unwrap(), [(0, 2), (1, 3)]);
 }
 
-/// Of a ring of 65 vertices, in which the neighbours of `i` are `i - 1` and `i + 1`.
+/// The files are made of a ring of 65 vertices, in which the neighbours of `i` are `i - 1` and `i + 1`.
 #[test]
 fn what_is_no_list_of_pairs_is_refused_unless_its_format_is_named() {
     let folder = Folder::new();
@@ -102,7 +102,7 @@ fn what_is_no_list_of_pairs_is_refused_unless_its_format_is_named() {
         folder.refuses(name, bytes, &[found, &format!("name it with --format {format}")]);
         read_as(&folder.path(name), Some(format), None).unwrap();
     }
-    // Paths, whose numbers ascend as places do, and a first edge with the number of the others at one end.
+    // Paths, whose ids ascend like offsets; and a ring after an edge one of whose ids is the number of the ring's edges.
     let edge = [&[(64, 65)][..], &ring].concat();
     for pairs in (100..103).map(|edges| (0..edges).map(|i| (i, i + 1)).collect::<Vec<_>>()).chain([edge]) {
         assert_eq!(read(&folder.write("g.bin", pairs32(&pairs))).unwrap().len(), pairs.len());

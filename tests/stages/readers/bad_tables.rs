@@ -1,4 +1,4 @@
-//! NumPy, SciPy and Parquet files that are damaged, or hold something else than edges.
+//! NumPy, SciPy and Parquet files that are damaged, or do not hold edges.
 
 use std::path::Path;
 
@@ -206,7 +206,7 @@ fn tables_of_anything_else_than_edges_are_refused() {
         let path = folder.write("good.parquet", good(schema));
         assert_eq!(read(&path).unwrap(), pairs, "{schema}");
     }
-    // Values above the signed range, where the type has no sign.
+    // Values above the signed range, in unsigned types.
     let top = table("required int32 a (UINT_32); required int64 b (INTEGER(64,false));", &[&wide(&[-2])]);
     assert_eq!(read(&folder.write("top.parquet", top)).unwrap(), [(u64::from(u32::MAX) - 1, u64::MAX - 1)]);
 

@@ -73,7 +73,7 @@ fn bad_text_is_refused_with_its_line() {
         ("1,2,NA,\"a \"\"b\n", 1, "a quote that is not closed"),
         ("1,,2,\"a\"\n", 1, "an empty column"),
         ("1 2\n\u{feff}2 3\n", 2, "a byte order mark (U+FEFF) in a line that is not the first"),
-        // One vertex has no two edges.
+        // `1 2` is no METIS header: a graph of one vertex has no two edges.
         ("1 2\n2 3 1 3\n3 4\n", 3, "each line of an edge list holds one arc"),
     ] {
         folder.refuses("bad.txt", text, &[&format!("bad.txt:{line}: "), found]);

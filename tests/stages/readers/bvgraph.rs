@@ -144,7 +144,7 @@ fn crawl() -> Vec<(u64, u64)> {
 
 #[test]
 fn a_crawl_is_read_whatever_its_chains_of_references() {
-    // Rows refer to rows that refer to others: chunks whose rows need many rows before them, or all.
+    // Rows refer to rows that refer to others, so the rows of a chunk need many earlier rows, or all of them.
     let (folder, expected) = (Folder::new(), crawl());
     let graph = graph_of(&expected);
     let usual = CompFlags::default();
@@ -171,7 +171,7 @@ fn with_window(properties: &str, from: u64, to: u64) -> String {
 #[test]
 fn rows_that_are_kept_and_stand_for_more_than_the_file_can_mean_are_refused() {
     // 90 rows of 50,000 arcs each in a few bytes, which refer to near rows: windows of 7 and 200 both keep eight rows, since no row refers farther
-    // back. With a file of offsets that is not known, so a window of 200 keeps all.
+    // back. With a file of offsets the reader does not know this, so a window of 200 keeps all.
     let folder = Folder::new();
     let rows: Vec<_> = (0..90).flat_map(|tail| (0..50_000).map(move |head| (tail, head))).collect();
     write(&folder.path("long"), &graph_of(&rows), CompFlags::default(), false);

@@ -1,4 +1,4 @@
-//! The columns that a user names are a part of what is counted, also of a graph that is kept.
+//! The same file with other columns is another graph, also in the cache.
 
 use trimill::{Backend, ColumnNames, Graph, Kind, Options};
 

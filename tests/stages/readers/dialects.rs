@@ -190,7 +190,7 @@ fn a_metis_file_is_never_an_edge_list() {
     folder.refuses("k4.txt", k4, &["k4.txt:1:", "--format metis", "--format text"]);
     assert!(read(&folder.write("k4.txt", k4.replacen("4 4", "4 6", 1))).is_err());
     folder.refuses("directed.metis", "3 2\n2 3\n1\n2\n", &["directed.metis:", "both ends", "--format text"]);
-    // It is not METIS, and no other format is guessed.
+    // The file is not METIS, and no other format is guessed.
     folder.refuses("list.graph", "0 1\n1 2\n", &["list.graph: text without the header", "--format text"]);
     assert_eq!(read_as(&folder.path("list.graph"), Some(Format::Text), None).unwrap(), [(0, 1), (1, 2)]);
 }
@@ -223,7 +223,7 @@ fn a_cr_without_lf_is_refused_wherever_it_stands() {
     ] {
         assert!(read(&folder.write(name, &text)).is_ok(), "{name}");
         assert!(read(&folder.write(name, text.replace('\n', "\r\n"))).is_ok(), "{name} with CR LF");
-        // All line ends, and each alone except the last, which is at the end of the file.
+        // All line ends are altered, and each alone, except the last one, which is at the end of the file.
         let mut altered = vec![text.replace('\n', "\r")];
         for (at, _) in text.match_indices('\n').filter(|(at, _)| at + 1 < text.len()) {
             altered.push(format!("{}\r{}", &text[..at], &text[at + 1..]));

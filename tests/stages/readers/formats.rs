@@ -121,7 +121,7 @@ fn a_graph_may_lie_in_several_files() {
         folder.write(name, npy(1, "<u8", false, &format!("({rows}, 2)"), &words::<8>(&numbers)))
     });
     assert_eq!(several(&arrays), SORTED);
-    // A pattern stands for them, as a directory does; their identity is that of the files, in order.
+    // A pattern stands for its files, as a directory does; its identity is that of the files, in order.
     let pattern = [folder.path("?.bin")];
     assert_eq!(several(&pattern), SORTED);
     let identity = |paths: &[PathBuf]| {

@@ -1,4 +1,4 @@
-//! Graphs of GraphAr: what its own software wrote is in `fixtures.rs`; here which edges are taken, and what is refused.
+//! Graphs of GraphAr: files that its own software wrote are tested in `fixtures.rs`; here are the choice of edges, and refusals.
 
 use std::path::PathBuf;
 
@@ -57,7 +57,7 @@ impl GraphDir {
         read_files(&inputs)
     }
 
-    /// The graph in archives: as tar makes one of a folder, compressed, and as zip does.
+    /// Archives of the graph's folder: by tar, by tar and compressed, by zip.
     fn archives(&self) -> [(&'static str, Vec<u8>); 3] {
         let mut tar = tar::Builder::new(Vec::new());
         tar.append_dir_all(".", self.0.path("")).unwrap();

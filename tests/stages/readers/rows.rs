@@ -145,7 +145,7 @@ proptest! {
         let folder = Folder::new();
         prop_assert_eq!(taken(&folder.write("a.sg", sg(&rows)), memory), clean);
         if let Some(text) = metis(&rows) {
-            // Text is parsed into memory first, and does not fit this budget.
+            // Text is parsed into memory first, for which this budget is too small.
             let fits = memory > LITTLE;
             let taken = taken(&folder.write("a.metis", text), memory);
             prop_assert!(taken == clean || (!fits && !taken));
@@ -157,7 +157,7 @@ proptest! {
             let edges = arcs.iter().any(|&(u, v)| u != v);
             write(&folder.path("b"), &graph_of(&arcs), CompFlags::default(), false);
             prop_assert_eq!(taken(&folder.path("b.graph"), Bytes::mib(64)), clean);
-            // The graph may be directed: if sorting arcs takes too much memory, their reverse arcs are found without it.
+            // The graph may be directed: if sorting arcs takes too much memory, their reverse arcs are found without sorting.
             let (large, most) = (8 * arcs.len() > 2100, Bytes(2100));
             let taken = taken_beside(&folder.path("b.graph"), Bytes::mib(64), Some(most), None);
             prop_assert_eq!(taken, clean || large && edges);
@@ -235,7 +235,7 @@ fn two_arcs_without_reverse_do_not_make_up_for_each_other() {
 fn real_graphs_are_taken_from_their_rows() {
     assert!(taken(&data("cnr-symmetric.graph"), Bytes::mib(64)));
     assert!(taken(&data("delaunay_n15.graph"), Bytes::mib(64)));
-    // A directed one where its arcs fit in memory twice, encoded, and where they do not.
+    // A directed graph, in memory for two encoded copies of its arcs and in less.
     assert!(!taken(&data("cnr-2000.graph"), Bytes::mib(24)));
     let (source, control) = (open(&data("cnr-2000.graph")).unwrap(), Control::silent());
     let dir = tempfile::tempdir().unwrap();

@@ -87,7 +87,7 @@ pub(crate) fn refused<T>(read: Result<T>, parts: &[&str]) {
     parts.iter().for_each(|part| assert!(message.contains(part), "no '{part}' in: {message}"));
 }
 
-/// A zstd frame that, as that of a stream, does not say how long its contents are.
+/// A zstd frame that does not say how long its contents are, like one written from a stream.
 pub(crate) fn zst_with(checksum: bool, bytes: impl AsRef<[u8]>) -> Vec<u8> {
     let mut zst = zstd::Encoder::new(Vec::new(), 3).unwrap();
     zst.include_checksum(checksum).unwrap();
@@ -95,7 +95,7 @@ pub(crate) fn zst_with(checksum: bool, bytes: impl AsRef<[u8]>) -> Vec<u8> {
     zst.finish().unwrap()
 }
 
-/// Does `work` on so many threads.
+/// Does `work` on this many threads.
 pub(crate) fn on<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
 }

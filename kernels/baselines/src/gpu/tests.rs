@@ -10,7 +10,7 @@ use trimill_kernels::testing::partitions::{Partition, bytes_of, give, pool, rand
 use trimill_kernels::testing::{Double, Pace, has_compiler};
 
 impl GpuMethod {
-    /// The least device bytes with which it begins: no more than its footprint.
+    /// The least device bytes with which the method begins: no more than its footprint.
     fn least_bytes(&self, size: &PartitionExtent) -> u64 {
         match self {
             Self::Polak(_) => super::bytes_of(|take| polak::lay(take, size, false)),
@@ -102,10 +102,10 @@ fn skiffs(block_threads: u32, nodes: Option<u32>) -> [GpuMethod; 3] {
 fn skiff_chains_nodes_when_all_keys_fall_into_one() {
     let mut rows: Vec<Vec<u32>> = vec![vec![]; 20_000];
     let keys = |many: u32, step: u32| (0..many).map(|i| 5 + i * step).collect::<Vec<_>>();
-    // One item for all keys: steps are multiples of the width times the first nodes (1, 2, 4, 8). Chains of 1 to 7 nodes.
+    // All keys have the same first node: steps are multiples of the width times the first nodes (1, 2, 4, 8). Chains of 1 to 7 nodes.
     let chained = [(32, 32), (33, 64), (64, 64), (100, 128), (128, 128), (150, 128), (200, 64)];
     rows.extend(chained.map(|(many, step)| keys(many, step)));
-    // A row longer than any of them, with an arc to each.
+    // A row longer than any of these, with an arc to each of them.
     rows.push((0..20_007).collect());
     let partition = Partition::whole(rows);
     assert_eq!(partition.triangles(), chained.iter().map(|&(many, _)| u64::from(many)).sum::<u64>());

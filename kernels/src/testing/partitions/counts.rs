@@ -20,7 +20,7 @@ pub fn methods_of(shapes: impl IntoIterator<Item = (u32, u32)>) -> Vec<Box<dyn C
     methods
 }
 
-/// Arenas of the bytes of a footprint; for a method that takes more memory if there is more, also of all that it takes, and of some between.
+/// Arenas of the least bytes of a footprint; for a method that uses more memory if it gets more, also the most that it uses, and sizes between.
 pub fn arenas(footprint: &Footprint, size: &PartitionExtent) -> Vec<u64> {
     let least = footprint.least(size);
     match footprint.of_budget.map(|of_budget| of_budget(size, u64::MAX)) {

@@ -31,7 +31,7 @@ fn too_many_arcs_are_counted_but_not_kept() {
     };
     refused(1, 9899, "100 vertices with 9900 arcs");
     assert_eq!(built(&complete, 1, 9900, &Control::silent()).unwrap(), fits(&complete, 1));
-    // The half rows alone are over.
+    // The rows with each edge once already exceed the limit.
     refused(1, 100, "100 vertices with at least 4950 arcs");
     refused(10, 89, "10 runs of 10 vertices with 90 arcs");
     assert_eq!(fits(&complete, 10).successors.len(), 90);

@@ -190,7 +190,7 @@ fn settings_that_a_command_does_not_take_are_neither_shown_nor_accepted() {
         let help = found.render_long_help().to_string();
         assert!(!help.contains(&format!("{flag} ")) && !help.contains(&format!("{flag}\n")), "{line}: {help}");
     }
-    // An input behind a flag is not taken for a value of it.
+    // An input after an unknown flag is not taken for the flag's value.
     let error = Cli::try_parse_from(["trimill", "plan", "--force", "g"]).unwrap_err().to_string();
     assert!(error.starts_with("error: --force: this command has no such option\n"), "{error}");
 }
@@ -301,7 +301,7 @@ fn check_runs_nothing_and_looks_for_every_file() {
     assert!(!dir.join("cache").exists(), "nothing is read");
     assert!(check.out.contains(" 5 ") && check.out.contains("random"), "{}", check.out);
     assert!(check.err.contains("job 'gone'") && check.err.contains("missing.txt"), "{}", check.err);
-    // What a run refuses before its first job; a check lets pass budgets of other machines.
+    // A run refuses these before its first job; a check accepts budgets of other machines.
     for (set, kind, words) in [
         ("job.last.memory.host=\"1EiB\"", Kind::Usage, "job 'last': a host budget"),
         ("job.last.output.per_vertex=nowhere/v.tsv", Kind::Resource, "job 'last': cannot be written"),

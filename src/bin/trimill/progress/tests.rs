@@ -136,7 +136,7 @@ fn a_bar_is_drawn_and_goes() {
     shown.end(task);
     assert_eq!(seen(), "", "nothing stays");
     shown.advance(task, 1);
-    // The next task begins where its share of the job does, not at nothing.
+    // The next task begins where its share of the job begins, not at 0%.
     let task = shown.begin("orient", Some(10), Unit::Arcs);
     assert!(seen().starts_with("[====") && seen().contains("33% done"), "{}", seen());
     assert_eq!(bar.position(), 333);

@@ -114,7 +114,7 @@ fn hubs_and_long_rows_are_counted_on_their_arcs() {
 
 #[test]
 fn heads_that_pay_off_are_counted_on_their_arcs() {
-    // Every 30th number, so that rows are not packed: 200 of them up to number 6,000, and behind that a few in the middle of these.
+    // Rows of every 30th number, so that none is packed: up to 200 numbers in rows below 6,000, later a few between 3,000 and 6,000.
     let row = |b: u32| match b {
         _ if b % 30 >= 8 => Vec::new(),
         ..6000 => (b % 30..b).step_by(30).rev().take(200).rev().collect(),
@@ -175,7 +175,7 @@ fn packed_rows_are_counted_on_their_arcs() {
     let n = graph.numbered();
     assert!(pack::most_can_be_packed(&graph.resident()));
     let expected = on_arcs(&graph);
-    // Without room each addition is made by tail; with little, runs of more arcs have theirs made so.
+    // Without room all counts are added by tail; with little room, only those of runs with more arcs.
     for room in [0, 5000, 1 << 20] {
         let mut cpu = Cpu::with_edges(Bytes(1 << 27), n, n);
         cpu.by_head = room;

@@ -11,7 +11,7 @@ fn a_first_line_that_may_be_a_header_or_an_arc_is_asked_for() {
     let star = folder.path("star.txt");
     assert_eq!(read_as(&star, None, Some(Header::Yes)).unwrap(), [(1, 2), (1, 3)]);
     assert_eq!(read_as(&star, None, Some(Header::No)).unwrap(), [(1, 2), (1, 3), (3, 2)]);
-    // Headers with another number of lines, or that count something else.
+    // Headers that do not give the number of lines, or that count something else.
     let sparse: String = (0..99).map(|i| format!("{} {}\n", 900 + i, 901 + i)).collect();
     for (name, text) in [
         ("cut.txt", format!("6 8\n{}", lines(0, " ", ""))),
@@ -122,7 +122,7 @@ fn parts_of_a_table_have_the_header_of_the_first_one_or_are_refused() {
         folder.write("split/b.csv", text);
         assert_eq!(read(&folder.path("split")).unwrap(), [(0, 1), (1, 2), (2, 0)], "{text}");
     }
-    // A table of vertices beside one of edges; another header with usual names, or of a list without arcs, is none.
+    // A table of vertices beside one of edges is refused; another header with usual names, or of a list without arcs, is not.
     folder.write("split/b.csv", "id,age\n1,30\n2,40\n");
     let told = "b.csv: the ends of edges in the columns 'id' and 'age'; expected them in 'source' and 'target', as in";
     refused(read(&folder.path("split")), &[told, "a.csv; read files of one table only", "--header yes"]);

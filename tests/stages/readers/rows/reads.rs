@@ -71,7 +71,7 @@ fn rows_that_do_not_fit_are_read_again_and_nothing_else_is_written() {
             assert!(parts == whole && passes > 1 && passes <= before, "{kib} KiB: {passes} passes");
             before = passes;
         }
-        // Close to what suffices for one pass, it shows at the end of the pass only that the last rows do not fit.
+        // With slightly less memory than one pass needs, only the end of the pass shows that the last rows do not fit.
         let (mut some, mut all) = (sizes[0] << 10, 16 << 20);
         while all - some > 1 << 10 {
             let middle = some.midpoint(all);

@@ -1,4 +1,4 @@
-//! Footprints are at least what is taken, and not much more.
+//! Footprints are at least the bytes taken, and not much more.
 
 use super::*;
 use trimill_system::Bytes;

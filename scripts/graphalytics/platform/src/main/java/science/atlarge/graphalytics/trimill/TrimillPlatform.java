@@ -114,7 +114,7 @@ public final class TrimillPlatform implements Platform {
 
     @Override
     public void deleteGraph(LoadedGraph graph) throws PlatformExecutionException {
-        // The benchmark also deletes a graph that failed to load; to fail here would end it.
+        // The benchmark also deletes a graph that failed to load; a failure here would end the benchmark.
         if (graph != null) {
             script("unload-graph.sh", "--graph-name", graph.getFormattedGraph().getName(), "--output-path", graph.getLoadedPath());
         }
