@@ -40,7 +40,6 @@ impl ClusterJob {
 }
 
 impl ClusterTable {
-    /// Slurm, unless one is named.
     fn scheduler(&self) -> Scheduler {
         self.engine.unwrap_or(Scheduler::Slurm)
     }

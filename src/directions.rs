@@ -45,7 +45,6 @@ pub fn check_size(vertices: u32) -> Result<()> {
     }
 }
 
-/// Bytes of `rows` rows with `edges` edges, and of their marks.
 fn band_bytes(rows: u64, edges: u64) -> Bytes {
     Bytes(8 * (rows + 1) + 4 * edges + edges / 4 + 8)
 }

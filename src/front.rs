@@ -74,7 +74,6 @@ fn resolved(tables: &Tables) -> Result<Job> {
     }
 }
 
-/// Refuses a run directory for a graph that is prepared once.
 fn check_no_run_dir(options: &Options) -> Result<()> {
     match &options.tables.run.dir {
         Some(dir) => Err(Error::usage("a run directory for a graph that stays prepared")

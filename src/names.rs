@@ -114,7 +114,6 @@ fn on_disk(source: &dyn ArcSource, space: Workspace<'_>) -> DiskNeed {
     DiskNeed::new(what, space.dir, [Bytes::ZERO, most], "--work-dir")
 }
 
-/// The memory for merging `runs`; an error if that is too little.
 fn merging_memory(runs: &[NameRun], arcs: u64, space: Workspace<'_>) -> Result<Bytes> {
     let usable = space.memory.usable().get();
     let memory = Bytes(usable / MERGING);

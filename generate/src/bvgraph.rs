@@ -21,7 +21,6 @@ use trimill_system::disk::Output;
 use trimill_system::ordered::make_and_write;
 use trimill_system::{Error, Result, parallel};
 
-/// Writes `sequence` to `NAME.graph` and the files beside it; returns the bytes of `NAME.graph`.
 pub(super) fn write(sequence: &SizedSequence<'_>, wanted: &GeneratedFile<'_>) -> Result<u64> {
     let &GeneratedFile { path: graph, force, control, .. } = wanted;
     if let Some(better) = name_without_dots(&graph.with_extension("")) {

@@ -99,7 +99,6 @@ pub(super) fn check_vertices(sequence: &SizedSequence<'_>, most: u64, why: &str,
         .advice("write text (.txt), or take smaller parameters"))
 }
 
-/// Refuses a file of up to `needed` bytes if fewer are free.
 pub(super) fn check_space(output: &Path, needed: u128) -> Result<()> {
     let Some(file) = disk::file_of_output(output)? else { return Ok(()) };
     let directory = disk::parent(&file);

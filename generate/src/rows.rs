@@ -54,7 +54,6 @@ pub(super) trait GeneratedRows: Sync {
 
     fn length(&self, vertex: u64) -> u64;
 
-    /// Appends the successors of a vertex, ascending.
     fn append(&self, vertex: u64, row: &mut Vec<u32>);
 
     /// Whether a vertex has the same row as the one before it.
@@ -147,7 +146,6 @@ impl Adjacency {
         Ok(rows)
     }
 
-    /// Sorts all rows, and counts their distinct successors.
     fn sort(&mut self, progress: &Progress) -> Result<()> {
         let Self { begins, lengths, successors } = self;
         let mut chunks = vec![0];

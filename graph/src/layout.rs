@@ -12,7 +12,6 @@ pub(super) const PAGE: u64 = 4096;
 pub(super) const REMAKE: &str = "remove it (trimill cache remove), and it is made again";
 pub(super) const CHECKSUM_DIFFERS: &str = "is damaged (its checksum differs)";
 
-/// The error for a graph file that is damaged or contradicts itself.
 pub(super) fn damaged(path: impl AsRef<Path>, found: impl Into<String>) -> Error {
     Error::data(path, found).advice(REMAKE)
 }
@@ -106,7 +105,6 @@ impl Layout {
         self.sections.iter().find(|section| section.name == name)
     }
 
-    /// A section that the file at `path` must have.
     pub(super) fn section_of(&self, path: &Path, name: &str) -> Result<&GraphSection> {
         self.section(name).ok_or_else(|| damaged_section(path, name, "is missing"))
     }

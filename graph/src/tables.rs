@@ -52,7 +52,6 @@ pub(super) trait Table<T>: Sync {
     }
 }
 
-/// Encodes consecutive chunks of a table, the first of which begins with number `first`.
 pub(super) fn encode_all<T: Sync>(table: &impl Table<T>, first: usize, numbers: &[T]) -> Vec<Vec<u8>> {
     parallel::map(numbers.chunks(CHUNK).enumerate(), |(i, chunk)| {
         let mut bytes = Vec::new();

@@ -189,7 +189,6 @@ impl AboutEdges {
     }
 }
 
-/// The indices of the graph's members: for GraphAr, the chunks of edges that the contents from `read` name.
 fn places(
     file: &InputFile,
     members: &[Member],

@@ -89,7 +89,6 @@ impl Arrow {
         Ok(Self { tables, window, names: reading.names, dictionaries, work_dir: how.work_dir.to_path_buf() })
     }
 
-    /// Calls `work` on row ranges of the batches, in parallel; returns the sum.
     fn each_chunk<'a>(
         &'a self,
         batches: impl Iterator<Item = (&'a ArrowFile, usize)>,

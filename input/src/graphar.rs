@@ -35,7 +35,6 @@ const MOST_LISTED: usize = 12;
 pub(super) struct NamedFiles {
     pub(super) files: Vec<PathBuf>,
     pub(super) vertices: Option<String>,
-    /// How many edges the files have, if known.
     pub(super) edges: Option<u64>,
 }
 
@@ -177,7 +176,6 @@ fn order(
     Err(Error::data(edge, found).expected("a directory of chunks of format parquet or csv"))
 }
 
-/// Chunks, and how many edges they have.
 type CountedChunks = (Vec<PathBuf>, Option<u64>);
 
 fn listed_chunks(files: &dyn GrapharFiles, dir: &Path, size: u64) -> Result<CountedChunks> {

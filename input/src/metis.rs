@@ -114,7 +114,6 @@ impl Metis {
         batch.finish()
     }
 
-    /// Parses all rows into memory; `None` if they do not agree with the header.
     fn store(&self, control: &Control) -> Result<Option<RowStore>> {
         let MetisHeader { vertices, edges, .. } = self.header;
         let task = control.task(READ, Some(self.file.bytes), Unit::Bytes);

@@ -29,7 +29,6 @@ const PAIR: usize = 8;
 pub(super) struct Pipe {
     pub(super) path: PathBuf,
     pub(super) file: File,
-    /// Peeked bytes, which are returned first.
     head: Vec<u8>,
     /// The first error of a thread; the others then stop reading.
     failed: Arc<Mutex<Option<Error>>>,

@@ -118,7 +118,6 @@ impl Storage {
 }
 
 impl FilePart {
-    /// Reads all pages of a mapped part, in the order of the file.
     pub(super) fn populate(&self, control: &Control) -> Result<()> {
         match self {
             Self::Mapped(part) => part.populate(control),

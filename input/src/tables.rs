@@ -75,7 +75,6 @@ fn tell(note: String) {
     }
 }
 
-/// The error for the column `name`, whose type `what` is neither ids nor, with `names`, text.
 pub(super) fn no_ids(name: &str, what: &str, names: bool) -> Error {
     let expected =
         if names { "a column of text, as --names says" } else { "a column of integers, or --names for text" };

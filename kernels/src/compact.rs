@@ -178,7 +178,6 @@ mod tests {
     use crate::testing::{Double, Pace, has_compiler};
     use trimill_system::hash::mix;
 
-    /// Encoded rows, and the rows that they are decoded to.
     #[derive(Clone)]
     struct RunOfRows {
         bytes: Vec<u8>,

@@ -77,7 +77,6 @@ impl Received {
         Ok(())
     }
 
-    /// Moves the locals' numbers out.
     pub(crate) fn take_numbers(&mut self) -> NumberRuns {
         std::mem::take(&mut self.numbers)
     }

@@ -190,7 +190,6 @@ impl Buckets {
         Ok(())
     }
 
-    /// Makes runs of all whole chunks of a bucket.
     fn encode(&self, slot: &mut KeyBucket) {
         let before = slot.runs.len();
         self.makers.with(RunMaker::default, |maker| {

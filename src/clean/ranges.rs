@@ -85,7 +85,6 @@ impl IdRanges {
         self.starts.len() - 1
     }
 
-    /// The range of an arc with this smaller id.
     #[inline]
     pub(super) fn range_of(&self, id: u64) -> usize {
         self.range_of[(id >> self.shift) as usize] as usize

@@ -155,7 +155,6 @@ impl<'a> Workspace<'a> {
         }
     }
 
-    /// Reports the stages that follow `done`, which has ended.
     pub(crate) fn expect_after(&self, done: &str, graph: &GraphToPrepare, control: &Control) {
         let all = self.later.map_or(Vec::new(), |later| later.stages(graph));
         if let Some(done) = all.iter().position(|stage| stage.task == done) {
@@ -234,7 +233,6 @@ impl Shares<'_> {
         self.left.get() / 4 / self.space.memory.threads()
     }
 
-    /// The memory of all threads together for sorting buckets.
     pub(crate) fn sorting_budget(&self) -> SharedBudget {
         SharedBudget::new(Bytes(self.left.get() / 4))
     }
@@ -269,7 +267,6 @@ pub(crate) fn check_bucket(taken: &TakenMemory, bytes: u64) -> Result<()> {
     Err(too_large(needed, there, format!("raise --host-memory by {}", Bytes(5 * (needed - there).get()))))
 }
 
-/// The error for a bucket that needs more memory than is available; `raise` says what to change.
 pub(crate) fn too_large(needed: Bytes, there: Bytes, raise: String) -> Error {
     Error::memory(format!("a bucket takes {needed}, and the host's budget has {there} for it"))
         .advice(or_fewer_threads(raise, rayon::current_num_threads() as u64))

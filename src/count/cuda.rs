@@ -43,7 +43,6 @@ pub struct Cuda {
     // Declared first, so dropped before the GPU that owns their memory.
     buffers: Buffers,
     gpu: Gpu,
-    /// The method asked for, or chosen.
     name: CudaMethod,
     method: Box<dyn CountingMethod>,
     /// `lstc`, and whether the job set its shape.

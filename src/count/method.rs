@@ -132,7 +132,6 @@ impl Choice {
         self.all(|method| method == CpuMethod::Bitmap, on_gpu)
     }
 
-    /// Whether the method can count partitions, not only whole graphs.
     fn counts_partitions(self) -> bool {
         let on_cpu = |method| match method {
             CpuMethod::Bitmap => true,

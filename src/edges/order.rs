@@ -151,7 +151,6 @@ impl<'a> LargerEnds<'a> {
         end
     }
 
-    /// The edges of a window, and the CSR offsets of the vertices' lists.
     fn fill(&self, vertices: &Range<u32>) -> Result<(Vec<u64>, Vec<u64>)> {
         let lengths = &self.lengths[vertices.start as usize..vertices.end as usize];
         let (mut ends, mut all) = (Vec::with_capacity(lengths.len() + 1), 0);

@@ -133,7 +133,6 @@ impl Session {
         Floor { device: own.device.max(its.device), ..own }
     }
 
-    /// The floor of a method on the CPU, and the least host memory for it.
     fn least_on_cpu(&self, method: &CpuMethod, graph: &GraphSize) -> (Floor, Bytes) {
         // The number of tables depends on the pool's threads.
         let footprint_of = |counts, graph: &GraphSize| {

@@ -48,7 +48,6 @@ pub fn remove(dir: Option<&Path>, which: &[OsString], max: Option<Bytes>) -> Res
     Ok(report(&cache, removed))
 }
 
-/// The keys of the graphs that `name` names.
 fn named<'a>(name: &OsStr, entries: &'a [CacheEntry], dir: &Path) -> Result<Vec<&'a str>> {
     let (shown, path) = (public(Path::new(name)), Path::new(name).canonicalize());
     let is_input = |input: &PathBuf| path.as_ref().is_ok_and(|path| path == input) || *input == shown;

@@ -14,7 +14,6 @@ use trimill_system::disk::DiskNeed;
 use trimill_system::{Bytes, Result};
 
 impl Planned {
-    /// Disk space of counting; `building`: how partitions are built, if they are.
     pub(super) fn disk_needs(&self, building: Option<&Building>) -> Result<Vec<DiskNeed>> {
         let Self { graph, plan, session, .. } = self;
         let Session { job, run, cache, work_dir, .. } = session;

@@ -53,7 +53,6 @@ impl Estimating<'_> {
         }
     }
 
-    /// Time and space of preparing the graph with host memory `host` and `device` bytes of a GPU.
     pub(super) fn preparing(&self, host: HostMemory, device: Bytes) -> PreparingFigures {
         let Self { has_rows, planning: Planning { session, graph, limits, .. }, .. } = *self;
         let (space, report) = (Workspace { memory: host, ..session.workspace() }, graph.report());

@@ -353,7 +353,6 @@ pub(super) struct OnGpus {
     pub(super) all: Bytes,
 }
 
-/// The least host memory of `gpus` GPUs with `blocks` row blocks each.
 pub(super) fn least_on_gpus(gpus: u64, blocks: u64, longest_row: u32) -> Bytes {
     let blocks = blocks * smallest_row_block_limit(longest_row).get();
     Bytes(gpus * (trimill_kernels::STAGING_BYTES + cuda::on_host(cuda::LEAST_CHUNK).get() + blocks) * 8 / 5)

@@ -101,7 +101,6 @@ struct Best {
 }
 
 impl Best {
-    /// The least seconds of some stages together.
     fn seconds(&self, stages: &[&str]) -> f64 {
         let of = |result: &RunResult| -> f64 {
             let some = result.stages.iter().filter(|stage| stages.contains(&stage.name.as_str()));

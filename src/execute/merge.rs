@@ -110,7 +110,6 @@ fn not_counted(run: &Path, missing: &[u32], prepared: &PreparedJob) -> Error {
         .advice(format!("count them with {}", commands(run, missing, prepared)))
 }
 
-/// The commands that count these partitions, or some of them.
 fn commands(run: &Path, missing: &[u32], prepared: &PreparedJob) -> String {
     let shards = shards_of(missing, &prepared.report.costs, prepared.report.shards.unwrap_or(NonZeroU32::MIN));
     let run = for_shell(&run.to_string_lossy());

@@ -112,7 +112,6 @@ impl Planned {
         .complete())
     }
 
-    /// Whether the job, or a file that assigns the vertices, determines the number of parts.
     fn names_parts(&self) -> bool {
         let partition = &self.session.job.settings.partition;
         partition.parts() != Parts::Auto || matches!(partition.partitioner(), Partitioner::File(_))

@@ -48,7 +48,6 @@ pub enum Purpose {
 pub struct Session {
     pub(super) job: Job,
     pub(super) purpose: Purpose,
-    /// Stops the job, and receives its progress and its timeline.
     pub(super) control: Control,
     begin: Instant,
     pub(crate) pool: Arc<JobPool>,

@@ -48,7 +48,6 @@ impl SpillsToCount<'_> {
 }
 
 impl ChosenBackends {
-    /// Opens spills, compares them with the manifest, and counts them.
     pub(super) fn count(
         &mut self,
         spills: &SpillsToCount<'_>,

@@ -55,7 +55,6 @@ impl StageTimes {
         Bytes((passes * graph.stored_bytes().get() as f64) as u64)
     }
 
-    /// The stages from reading (of `read` bytes) to counting.
     pub(super) fn streamed_stages(&self, read: Bytes) -> Vec<Stage> {
         let CountedPartition { reading, counting, streamed, device, .. } = self.counted;
         let mut stages =

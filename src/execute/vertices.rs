@@ -33,7 +33,6 @@ pub(super) struct VertexSums<'g> {
 
 #[derive(Default)]
 pub(super) struct CountedWindows {
-    /// The first counter of the next window.
     next: u64,
     counted: CountedPartition,
 }
@@ -177,7 +176,6 @@ impl ReadAgain {
     }
 }
 
-/// Writes the coefficients of all vertices of the input. Runs in the current thread pool.
 fn write_lcc(counts: VerticesOfGraph<'_>, again: ReadAgain, path: &Path, session: &Session) -> Result<LccSummary> {
     let graph = counts.graph;
     let all = again.listed.map_or_else(|| AllVertices::of(graph), AllVertices::Listed);

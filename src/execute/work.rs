@@ -55,12 +55,10 @@ pub(super) struct SharedWork<'a> {
     pub(super) queue: &'a Queue<Item>,
     /// None if the partitions exist before they are counted.
     pub(super) builders: Option<&'a Builders<'a>>,
-    /// Whether spills that were built stay.
     pub(super) keeps: bool,
     pub(super) task: &'a Task,
     /// The unit of `task`: partitions, or arcs if the backend reports its progress.
     pub(super) unit: Unit,
-    /// Stops the builder and all devices when one of them fails.
     pub(super) control: &'a Control,
 }
 

@@ -94,7 +94,6 @@ pub fn overlay(below: &mut Table, above: Table) {
     }
 }
 
-/// The table that `value` is, else an empty one.
 pub(super) fn table(value: Option<toml::Value>) -> Table {
     match value {
         Some(toml::Value::Table(table)) => table,

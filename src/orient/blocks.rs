@@ -25,7 +25,6 @@ pub(super) const PER_ARC: u64 = 24;
 pub(super) struct BlockBuckets {
     pub(super) degrees: Vec<DegreeRun>,
     starts: Vec<u32>,
-    /// File blocks of a bucket; the last bucket may have fewer.
     per_bucket: usize,
     index: RangeIndex,
 }

@@ -49,7 +49,6 @@ struct RowBatch {
     tails: Vec<u32>,
     successors: Vec<u32>,
     ranks: Vec<u32>,
-    /// The end of each row among `successors`.
     ends: Vec<usize>,
     kept: Vec<u32>,
     hash: u64,

@@ -103,7 +103,6 @@ impl BlocksInOrder {
 #[derive(Default)]
 struct JoinedBlocks {
     failed: bool,
-    /// Complete buckets that wait for an earlier one.
     waiting: BTreeMap<usize, BucketBlocks>,
     next: usize,
     arcs: u64,

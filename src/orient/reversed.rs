@@ -358,7 +358,6 @@ fn arcs_of<'a>(pieces: &'a [u8], most: usize, each: &mut impl FnMut(u32, u32)) -
     }
 }
 
-/// The error for pieces that were damaged in the file.
 fn damaged() -> Error {
     Error::data("", "reversed arcs cannot be read back").advice("check the disk and the memory of this machine")
 }

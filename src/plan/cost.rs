@@ -170,7 +170,6 @@ impl Machine {
         edges / (size_arcs * self.cores()) + building + self.streaming(arcs, decoded, bytes / read_bytes, visits)
     }
 
-    /// Seconds for the files of `parts` spills.
     pub(super) fn spills(&self, parts: u32) -> f64 {
         SPILL * f64::from(parts) / self.cores()
     }

@@ -48,7 +48,6 @@ impl Planner<'_> {
         self.predictions(&ranges, &RowBlocks::new(self.graph, row_block_limit)?)
     }
 
-    /// What each of `ranges` will take, exactly.
     pub(super) fn predictions(
         &self,
         ranges: &[LocalsAndHeads],

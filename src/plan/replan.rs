@@ -14,7 +14,6 @@ impl Planner<'_> {
         self.plan_of(cut, row_block_limit, Duration::ZERO, parts)
     }
 
-    /// The plan of partitions that took the time `assigning`.
     pub(super) fn plan_of(
         &self,
         cut: GraphCut,

@@ -27,7 +27,6 @@ const WAITING: usize = if cfg!(feature = "testing") { 1 << 12 } else { 1 << 20 }
 
 pub(super) struct Collect<'d> {
     state: Mutex<CollectState<'d>>,
-    /// Where sorted runs go, if there may be any.
     pub(super) runs: Option<Arc<EncodedRuns>>,
     /// Partly filled buffers that no thread uses, each with its number of arcs.
     partial: Mutex<Vec<(HostWords, usize)>>,
@@ -49,7 +48,6 @@ struct CollectState<'d> {
     store: Option<Arc<dyn RunStore>>,
     /// The most bytes of runs in memory, and on disk.
     space_of_runs: [Bytes; 2],
-    /// Buffers that were made before the device started.
     made: u64,
     /// Buffers queued to be sent, each with its number of arcs.
     waiting: Vec<(HostWords, usize)>,

@@ -141,7 +141,6 @@ struct ReadInput<'a> {
     ids: u64,
     loops: u64,
     loop_ids: Seen,
-    /// Sorted runs, if there may be any.
     runs: Option<Arc<EncodedRuns>>,
     /// Host memory besides arrays over ids.
     left: Bytes,

@@ -111,7 +111,6 @@ impl Job {
         })
     }
 
-    /// Its plan, for a page.
     fn page_of_plan(&self, plan: &PlanReport) -> Result<PageEntry> {
         let chosen = RunResult {
             backend: plan.backend.clone(),

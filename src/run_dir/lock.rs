@@ -62,7 +62,6 @@ fn opened(dir: &Path, path: &Path) -> Result<(File, String)> {
     }
 }
 
-/// Whether `dir` has a lock of this program and this user.
 pub(super) fn is_there(dir: &Path) -> bool {
     said_in(dir).is_some()
 }

@@ -111,7 +111,6 @@ pub fn with_prepare_advice(error: Error, run: &Path) -> Error {
     }
 }
 
-/// Adds what to do to an error about a file that `trimill prepare` made.
 fn with_advice(error: Error) -> Error {
     let denied = error.io_kind() == Some(ErrorKind::PermissionDenied);
     error.advice(if denied { "run trimill as the user who prepared the job" } else { PREPARE_AGAIN })

@@ -157,7 +157,6 @@ impl<'a> OnCores<'a> {
         FEW.max(self.edges.edges() / 10)
     }
 
-    /// Removes some parts of the falling edges, and lowers the values of the others.
     fn remove(&mut self, falling: &CutLists<'_, u32>, parts: Range<usize>, level: u32) {
         let is_much = falling.parts() > 1;
         let falling = in_parallel(is_much, parts, |i| self.put_ends(falling.part(i)));

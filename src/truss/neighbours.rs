@@ -106,7 +106,6 @@ impl Neighbours {
         self.rows.len() as u32
     }
 
-    /// CSR offsets of the vertices' edges; and the edges.
     pub(super) fn into_edges(self) -> (Vec<u64>, Vec<AtomicU32>) {
         (self.starts, self.edges)
     }

@@ -65,7 +65,6 @@ impl AllVertices {
         }
     }
 
-    /// The number of vertices up to and including `id`.
     fn up_to(&self, id: u64) -> u64 {
         match self {
             Self::Listed(ids) => ids.partition_point(|&listed| listed <= id) as u64,
@@ -150,7 +149,6 @@ impl LccOfVertices<'_> {
     }
 }
 
-/// The coefficient of a vertex, from its triangles or the arcs between its neighbours.
 fn lcc(row: &VertexCount, directed: bool) -> f64 {
     // Two arcs may join a pair of neighbours.
     coefficient(row.degree, row.triangles) / if directed { 2.0 } else { 1.0 }

@@ -53,7 +53,6 @@ fn write(to: &mut Output, bytes: &[u8]) -> Result<()> {
     to.write_all(bytes).map_err(|e| Error::write(name, e))
 }
 
-/// The size of a file of `len` entries.
 pub(crate) fn bytes(len: u64) -> Bytes {
     Bytes(header(len).len() as u64) + Bytes::of::<u64>(len)
 }

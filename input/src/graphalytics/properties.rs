@@ -61,7 +61,6 @@ impl GraphalyticsProperties {
     }
 }
 
-/// The name of the graph, from keys that end with one of [`KEYS`].
 fn name(values: &PropertyValues) -> Result<Option<String>, String> {
     let of_key = |key: &str| {
         let rest = key.strip_prefix("graph.")?;

@@ -214,7 +214,6 @@ pub(super) fn unreadable_key(name: &Path) -> Error {
         .advice("name that object by its https URL")
 }
 
-/// The error for an object or a prefix that cannot be read.
 fn failed(name: &Path, error: &object_store::Error) -> Error {
     if matches!(error, object_store::Error::NotSupported { .. }) {
         return Error::data(name, "its server sends it as a whole only")

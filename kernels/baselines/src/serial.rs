@@ -178,7 +178,6 @@ fn row_of<'a>(
     }
 }
 
-/// The number of common entries of two ascending rows, by a merge.
 fn common(mut left: &[u32], mut right: &[u32]) -> u64 {
     let mut count = 0;
     while let (Some((l, after_l)), Some((r, after_r))) = (left.split_first(), right.split_first()) {

@@ -17,7 +17,6 @@ pub(super) struct Clock {
     work: Vec<TimedWork>,
 }
 
-/// The time between two events that were reached.
 pub(super) fn elapsed(from: &CudaEvent, to: &CudaEvent) -> GpuResult<Duration> {
     let milliseconds = from.elapsed_ms(to).map_err(driver("timing"))?;
     Ok(Duration::from_secs_f64(f64::from(milliseconds.max(0.0)) / 1000.0))

@@ -22,7 +22,6 @@ impl Gpu {
         self.modules.iter().find(|module| std::ptr::eq(module.source, source))
     }
 
-    /// Reads up to [`SMALL`] bytes after all commands of the stream.
     fn read_few(&mut self, stream: Stream, from: u64, to: &mut [u8]) -> GpuResult<()> {
         self.bind()?;
         let mut few = match self.few.take() {

@@ -149,7 +149,6 @@ impl ArcsBefore {
         }
     }
 
-    /// The most bytes that a batch of one block takes against a piece.
     fn least(&self, piece: &BlockRange) -> u64 {
         let arcs = self.largest.min(u64::from(BLOCK) * piece.numbers);
         places(piece, u64::from(BLOCK) + piece.numbers, arcs).end
@@ -181,7 +180,6 @@ impl ArcsBefore {
     }
 }
 
-/// A batch of locals, and the most arcs that it has into a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LocalsBatch {
     pub(super) first: u32,

@@ -12,7 +12,6 @@ use crate::arena::largest;
 use crate::engine::{Engine, Event, HostWords, Stream};
 use crate::error::{GpuError, GpuResult};
 
-/// The bits of the largest number below `end`.
 pub(super) fn bits_below(end: u64) -> u32 {
     u64::BITS - end.saturating_sub(1).leading_zeros()
 }

@@ -143,7 +143,6 @@ impl RunThreads {
     }
 }
 
-/// The result of a thread, or the error if it could not be started.
 pub(super) fn joined<T>(thread: io::Result<ScopedJoinHandle<'_, T>>) -> GpuResult<T> {
     match thread.map(ScopedJoinHandle::join) {
         Ok(Ok(result)) => Ok(result),

@@ -65,7 +65,6 @@ impl PeelingPieces {
         2 * self.by_edge
     }
 
-    /// The bytes that are on the device in any case.
     fn always(&self, vertices: u64) -> u64 {
         let sort = sort_memory(self.keys(), 1);
         2 * padded(8 * (vertices + 1))

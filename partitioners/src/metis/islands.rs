@@ -13,7 +13,6 @@ pub(super) struct Islands {
     is_island: Vec<bool>,
 }
 
-/// Removes the isolated vertices of `graph`; the other vertices keep their order.
 pub(super) fn remove(graph: Symmetric) -> (Symmetric, Islands) {
     let is_island: Vec<bool> = graph.offsets.windows(2).map(|ends| ends[0] == ends[1]).collect();
     let Symmetric { mut offsets, mut successors, arc_weights, vertex_weights: weights } = graph;

@@ -126,7 +126,6 @@ impl<'a> PartitionLists<'a> {
         }
     }
 
-    /// Sorts each list, and removes repeated entries.
     fn distinct(&mut self) {
         let (mut begin, mut free) = (0, 0);
         for end in &mut self.ends {

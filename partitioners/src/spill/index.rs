@@ -221,7 +221,6 @@ impl SpillIndex {
         )
     }
 
-    /// Words of blocks that stay encoded.
     pub(super) fn encoded_words(&self, blocks: Range<usize>) -> u64 {
         self.blocks[blocks].iter().map(|block| block.plain).sum::<u64>().div_ceil(4)
     }

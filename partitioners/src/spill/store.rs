@@ -21,13 +21,11 @@ pub(super) enum SpillStore {
 }
 
 impl SpillTarget {
-    /// A temporary file beside its final place `path`.
     pub(super) fn beside(path: &Path, dir: &Path, name: &str) -> Result<Self> {
         let file = NewFile::create(dir, &format!(".{name}."), disk::mode_in(dir))?.known_as(path);
         Ok(Self::File(BufWriter::new(file)))
     }
 
-    /// Memory for at most `most` bytes.
     pub(super) fn in_memory(most: Bytes) -> io::Result<Self> {
         let mut memory = Vec::new();
         memory.try_reserve_exact(most.get() as usize).map_err(|_| io::ErrorKind::OutOfMemory)?;

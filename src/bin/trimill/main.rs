@@ -71,7 +71,6 @@ fn run(arguments: Vec<OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8
     }
 }
 
-/// Whether the command in `arguments` hides this option.
 fn is_hidden(option: &str, arguments: &[OsString]) -> bool {
     let program = Cli::command();
     let words = arguments.iter().skip(1);

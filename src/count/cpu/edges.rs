@@ -195,7 +195,6 @@ impl CpuEdgeCounter {
         heads
     }
 
-    /// Counts a row block, in batches of arcs to the heads, if there are some.
     fn count(&mut self, row_block: &RowBlockView<'_>, heads: &[HeadBuckets; 2], packed: bool) -> Result<()> {
         let Self { resident, numbered, most_hubs, longest, workers, hubs, above, batch: room, counters, .. } = self;
         let (resident, range, progress) = (&*resident, &row_block.range, self.progress.as_ref());

@@ -118,7 +118,6 @@ pub(super) fn next(call: Call) -> Option<Fault> {
     (CALLS.fetch_add(1, Ordering::Relaxed) + 1 == plan.at).then_some(plan.fault)
 }
 
-/// Injects the fault of this call, if any.
 pub(super) fn inject_at(call: Call) -> io::Result<()> {
     next(call).map_or(Ok(()), Fault::inject)
 }

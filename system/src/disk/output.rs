@@ -71,7 +71,6 @@ fn standard(found: &Metadata) -> Option<io::Result<OwnedFd>> {
     Some(open.try_clone_to_owned())
 }
 
-/// Opens a device, a pipe, or the file of a standard stream.
 fn open_existing(path: &Path) -> io::Result<File> {
     let file = path.metadata().ok().filter(Metadata::is_file);
     match file.as_ref().and_then(standard) {

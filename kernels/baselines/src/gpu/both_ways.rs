@@ -12,7 +12,6 @@ const CHUNK: usize = 1 << 20;
 pub(super) struct EdgeArray {
     /// The device address of the next keys.
     next: u64,
-    /// The number of the next row.
     row: u64,
     /// Whether there is a key for each direction of an arc.
     pub(super) both: bool,

@@ -132,12 +132,10 @@ pub(super) fn device_bytes(options: &SkiffOptions, size: &PartitionExtent) -> u6
     bytes_of(|take| lay(take, size, options.organisation)) + NODE * nodes(longest(size)) + 3 * ALIGNMENT
 }
 
-/// The most keys that a row can have.
 fn longest(size: &PartitionExtent) -> u32 {
     u64::from(size.numbered.saturating_sub(1)).min(size.arcs.max(size.row_block_limit / 4)) as u32
 }
 
-/// Nodes of the tries of all rows that have keys.
 fn of_all(lengths: &[u32]) -> u64 {
     lengths.iter().filter(|&&length| length > 0).map(|&length| nodes(length)).sum()
 }
@@ -155,7 +153,6 @@ pub(super) struct Skiff {
     options: SkiffOptions,
     size: PartitionExtent,
     pieces: SkiffLayout,
-    /// The length of each local's row.
     lengths: Vec<u32>,
     /// Set once all lengths are known.
     organised: Option<Organised>,

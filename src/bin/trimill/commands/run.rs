@@ -151,7 +151,6 @@ impl JobsDone {
         Ok(())
     }
 
-    /// Reports the failure of a job; returns its outcome for the summary.
     fn failed(&mut self, name: &str, error: &Error, context: &mut CommandContext<'_>) -> Result<String> {
         self.worst = self.worst.max(Some(error.kind()));
         let failure = Failure::new(Some(name), error);

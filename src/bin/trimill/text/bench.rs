@@ -100,7 +100,6 @@ fn prepared(graph: &GraphReport) -> String {
     format!("prepared: {}", stages.collect::<Vec<_>>().join(", "))
 }
 
-/// The message about a wrong count; none if it is right.
 pub(crate) fn wrong(method: &MethodReport, graph: &GraphReport) -> Option<String> {
     let reference = graph.triangles.filter(|_| method.correct == Some(false))?;
     let counts: Vec<String> = method.triangles.iter().map(|&count| thousands(count)).collect();

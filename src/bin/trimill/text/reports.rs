@@ -36,7 +36,6 @@ pub(crate) fn cache(report: &CacheReport, what: &str) -> String {
     text
 }
 
-/// A path in a command that can be copied to a shell.
 fn argument(path: &Path) -> String {
     for_shell(&path.to_string_lossy())
 }

@@ -283,7 +283,6 @@ pub(crate) fn stages(stages: &[Stage]) -> String {
     grid(&STAGES, stages)
 }
 
-/// The peak of host memory, and what the GPUs' drivers took in addition.
 fn host_memory(result: &RunResult) -> String {
     let own = used_of_budget(result.peak_host_bytes, result.host_memory);
     match result.driver_host_bytes {

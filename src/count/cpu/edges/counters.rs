@@ -39,7 +39,6 @@ impl HostEdgeCounters {
         self.ranges.bytes()
     }
 
-    /// The ranges of these counters, and their places there.
     fn places(&self, first: u64, len: usize) -> impl Iterator<Item = (usize, Range<usize>)> {
         let (mut at, end) = (first, first + len as u64);
         std::iter::from_fn(move || {

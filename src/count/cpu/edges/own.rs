@@ -84,7 +84,6 @@ impl Own {
         self.planes.resize(words.len(), planes::EMPTY);
     }
 
-    /// Begins and marks a row, packed or not.
     #[inline(always)]
     pub(super) fn begin_marked(&mut self, row: &[u32]) {
         match pack::words(row) {

@@ -18,7 +18,6 @@ pub(super) const PER_ARC: Bytes = Bytes(8);
 /// Packed rows of consecutive locals: each is a header, words, and 16 bits for the place of each word and for each entry.
 #[derive(Debug, Default)]
 pub(super) struct PackedRows {
-    /// CSR offsets of the locals' rows.
     starts: Vec<u32>,
     words: Vec<u64>,
 }
