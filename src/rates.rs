@@ -31,7 +31,7 @@ pub struct Rates {
     pub cpu: ArcRates,
     /// Arcs that reach a counter on a GPU, which decodes rows itself.
     pub gpu: ArcRates,
-    /// Arcs that are copied to a GPU as they are stored, and decoded there.
+    /// Arcs that are copied to a GPU encoded, and decoded there.
     pub gpu_arcs: f64,
     /// How fast a core counts, as a multiple of the speed of the core that `plan::cost` was fitted to.
     pub bitmap: f64,

@@ -1,7 +1,7 @@
 //! Sorted arcs in few bytes, while they wait in memory or on disk for a graph to be made of them.
 //!
 //! Input: keys `tail << 32 | head`, ascending, repeated or not; or any ascending numbers. Blocks of [`BLOCK`] are stored as by Elias and Fano (Vigna:
-//! Quasi-succinct indices, WSDM 2013): of each key's distance from the first key, the `low` lowest bits are stored as they are, the higher bits as
+//! Quasi-succinct indices, WSDM 2013): of each key's distance from the first key, the `low` lowest bits are stored unchanged, the higher bits as
 //! the position of a one in a bit string. Evenly spread keys take two bits more than the logarithm of their distance: about as much as in
 //! [`super::sequence`], in a third of the time. Highest bits of heads that are 0 in the whole block are left out.
 //!

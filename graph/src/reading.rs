@@ -1,4 +1,4 @@
-//! Reads rows of an oriented graph, decoded or as they are stored, and their lengths.
+//! Reads rows of an oriented graph, decoded or encoded, and their lengths.
 
 use std::ops::Range;
 use std::path::Path;

@@ -261,7 +261,7 @@ def test_graphs_that_change(library):
         (add if is_new else remove)(u, v)
         (base.add_edge if is_new else base.remove_edge)(u, v)
         same()
-    # All degrees stay as they are.
+    # All degrees stay unchanged.
     for u, v, is_new in [(0, 5, False), (2, 4, False), (0, 4, True), (2, 5, True)]:
         (add if is_new else remove)(u, v)
         (base.add_edge if is_new else base.remove_edge)(u, v)

@@ -147,7 +147,7 @@ def convert_from_nx(graph: Any, **_: object) -> ConvertedGraph:
 
 
 def convert_to_nx(result: Any, *, name: str | None = None) -> Any:
-    """The graph of NetworkX that was converted, with its weights and loops; other results as they are."""
+    """The graph of NetworkX that was converted, with its weights and loops; other results unchanged."""
     return result.original if isinstance(result, ConvertedGraph) else result
 
 

@@ -147,7 +147,7 @@ impl RunDir {
         if let Some(refusal) = before.refusal(job, plan.as_ref(), &self.path, control)? {
             return if self.has_work(&before, job) { Err(refusal) } else { disk::remove(&path) };
         }
-        // The recorded settings, and the files as they are now.
+        // The recorded settings, and the present files.
         let now = JobRecord { input: job.input.clone(), assignment: job.assignment.clone(), ..before.clone() };
         if now == before || self.read_only { Ok(()) } else { sealed_file::write(&path, &now) }
     }

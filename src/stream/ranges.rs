@@ -40,7 +40,7 @@ pub struct RankRange<'g> {
     arcs: u64,
     streamed: Vec<Streamed>,
     next: u32,
-    /// Whether rows are read as they are stored.
+    /// Whether rows are read without decoding them.
     encoded: bool,
 }
 

@@ -44,7 +44,7 @@ impl StreamedRows {
 pub struct RowBlocks {
     /// The first rank of each, and the arcs before it; and the end.
     pub(super) starts: Vec<(u32, u64)>,
-    /// Whether each begins with a file block: then they can be sent as they are stored.
+    /// Whether each begins with a file block: then they can be sent encoded.
     pub(super) whole: bool,
 }
 

@@ -202,7 +202,7 @@ fn kept_spills_are_counted_without_their_graph() {
                 assert!(peaks.is_sorted(), "{a:?}");
             }
         }
-        assert_eq!(listing(&kept), files, "spills stay as they are");
+        assert_eq!(listing(&kept), files, "spills are unchanged");
         std::fs::remove_dir_all(&kept).unwrap();
     }
 }

@@ -89,7 +89,7 @@ fn small_graphs_have_the_coefficients_that_are_counted_by_hand() {
 
 fn graphs() -> impl Strategy<Value = (bool, u64, Arcs, Vec<u64>)> {
     let arcs = prop::collection::vec((0..24u64, 0..24u64), 1..200);
-    // Ids as they are, or sparse ones up to nearly 2^64.
+    // Dense ids, or sparse ones up to nearly 2^64.
     let steps = prop_oneof![Just(1u64), Just(3), Just(u64::MAX / 64)];
     (any::<bool>(), steps, arcs, prop::collection::vec(24..40u64, 0..8))
 }

@@ -1,4 +1,4 @@
-//! The programs in `examples/`, run as they are, print answers that are known without them.
+//! The programs in `examples/`, run unchanged, print known answers.
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -109,7 +109,7 @@ impl Runs {
         from.iter().zip(to).map(|(from, to)| to.saturating_sub(*from)).sum()
     }
 
-    /// The largest number of `range`, or one some blocks below it, for which at most `most` keys lie between `from` and the key
+    /// The largest number of `range`, or one some blocks below it, for which at most `most` keys are between `from` and the key
     /// `end(number)`. This must hold for the first number of `range`.
     pub(super) fn largest_fitting(
         &self,

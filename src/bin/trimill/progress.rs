@@ -152,7 +152,7 @@ fn of_job(share: f64, left: Option<Duration>) -> String {
     format!("{:.0}% done{left}", 100.0 * share)
 }
 
-/// Three digits and a prefix: `152 M`; small whole numbers as they are.
+/// Three digits and a prefix: `152 M`; small whole numbers without one.
 fn digits(number: f64) -> String {
     if number < 999.5 && number.fract() == 0.0 { format!("{number:.0}") } else { prefixed(number) }
 }

@@ -75,7 +75,7 @@ fn is_done_or_names_the_disk(output: &Output, said: &str) {
     }
 }
 
-/// A bit that changed on the disk, or on the way from it, is noticed: the job ends, or does again what it had done.
+/// A flipped bit in data that is read back is detected: the job ends, or makes the data again.
 fn is_right_or_refused(output: &Output, said: &str) {
     let code = output.status.code();
     assert!(matches!(code, Some(0 | 1 | 3)), "{said}");

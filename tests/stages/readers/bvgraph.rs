@@ -261,7 +261,7 @@ fn a_file_of_offsets_changes_nothing_and_is_not_trusted() {
         whole().unwrap();
         std::fs::remove_file(folder.path("crawl.offsets")).unwrap();
         whole().unwrap();
-        // Offsets that might be the graph's are compared with the rows as they are decoded: within a chunk, and around its beginning.
+        // Offsets that might be the graph's are compared with the rows while these are decoded: within a chunk, and around its beginning.
         for row in [5, 20_000, 39_998] {
             let mut moved = lengths.clone();
             moved[row] += 1;

@@ -1,4 +1,4 @@
-//! Rows as they are written to files, and faults in them.
+//! Rows that are written to files, and faults in these files.
 
 use std::collections::BTreeSet;
 
