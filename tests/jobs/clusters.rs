@@ -224,6 +224,16 @@ fn a_plan_of_fewer_partitions_than_shards_is_made_anew() {
     assert_eq!(place.prepare("run", "3", &["--partitioner", "rank"]).parts, 3);
     (0..3).for_each(|shard| drop(place.count("run", &format!("{shard}/3"))));
     place.merge("run");
+    // A graph of three vertices has no more partitions: the plan of a prepared job is kept.
+    place.write("g.txt", "0 1\n1 2\n0 2\n");
+    let prepare = ["prepare", "g.txt", "--run-dir", "few", "--shards", "8", "--partitioner", "contiguous"];
+    place.prints(&prepare);
+    (0..8).for_each(|shard| drop(place.count("few", &format!("{shard}/8"))));
+    fs::remove_file(place.path("few/spills/part-00000.spill")).unwrap();
+    let again = place.run(&prepare);
+    assert!(again.status.success() && !stderr(&again).contains("planned anew"), "{}", stderr(&again));
+    let merged: RunResult = serde_json::from_slice(&place.prints(&["merge", "few", "--json"])).unwrap();
+    assert_eq!(merged.triangles, 1);
 }
 
 #[test]
