@@ -61,15 +61,7 @@ impl Job {
     /// What `trimill run --check --json` prints: in paths, bytes that are no UTF-8 become the replacement character.
     pub fn shown(&self) -> Self {
         let mut job = self.clone();
-        let Tables { partition, spill, output, cache, work, run, .. } = &mut job.settings;
-        let OutputTable { dir, per_vertex, by_degree, lcc, per_edge, by_k, report, against, trace, .. } = output;
-        let assignment = match &mut partition.partitioner {
-            Some(Partitioner::File(path)) => Some(path),
-            _ => None,
-        };
-        let dirs = [&mut spill.dir, &mut cache.dir, &mut work.dir, &mut run.dir, dir];
-        let named = dirs.into_iter().chain([per_vertex, by_degree, lcc, per_edge, by_k, report, against, trace]);
-        let all = named.flatten().chain(assignment).chain(&mut job.inputs);
+        let all = job.settings.paths_mut().chain(&mut job.inputs);
         all.for_each(|path| *path = path.to_string_lossy().into_owned().into());
         job
     }
@@ -173,6 +165,23 @@ impl Job {
             (None, [first, others @ ..]) => format!("{} and {} more", public(first).display(), others.len()),
             (None, []) => String::new(),
         }
+    }
+}
+
+impl Tables {
+    /// All paths but those of inputs.
+    pub fn paths_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        let Self { partition, spill, output, cache, work, run, .. } = self;
+        let OutputTable { dir, per_vertex, by_degree, lcc, per_edge, by_k, report, against, trace, .. } = output;
+        let assignment = match &mut partition.partitioner {
+            Some(Partitioner::File(path)) => Some(path),
+            _ => None,
+        };
+        let dirs = [&mut spill.dir, &mut cache.dir, &mut work.dir, &mut run.dir, dir];
+        dirs.into_iter()
+            .chain([per_vertex, by_degree, lcc, per_edge, by_k, report, against, trace])
+            .flatten()
+            .chain(assignment)
     }
 }
 

@@ -38,10 +38,9 @@ impl Job {
             *partition = PartitionTable::default();
             work.prepare = None;
         } else {
-            partition.partitioner = Some(match partition.partitioner() {
-                Partitioner::File(path) => Partitioner::File(absolute(path)),
-                _ => chosen.partitioner.parse().unwrap_or_default(),
-            });
+            if !matches!(partition.partitioner(), Partitioner::File(_)) {
+                partition.partitioner = chosen.partitioner.parse().ok();
+            }
             partition.prune = spills.then_some(chosen.prune);
         }
         memory.device = Some(chosen.device_memory).filter(|bytes| *bytes > Bytes::ZERO);
@@ -52,10 +51,10 @@ impl Job {
         count.devices = count.devices.take().or_else(|| on_gpu.then(Devices::default)).filter(|_| on_gpu);
         count.method = Some(chosen.method.clone()).filter(|method| !method.is_empty());
         *output = OutputTable { dir: None, force: None, report: None, against: None, trace: None, ..output.clone() };
-        let OutputTable { per_vertex, by_degree, lcc, per_edge, by_k, .. } = output;
-        let places = [&mut spill.dir, &mut cache.dir, &mut work.dir, per_vertex, by_degree, lcc, per_edge, by_k];
-        places.into_iter().flatten().for_each(|path| *path = absolute(path));
-        Tables { run: RunTable::default(), cluster: ClusterTable::default(), ..tables }
+        tables.run = RunTable::default();
+        tables.cluster = ClusterTable::default();
+        tables.paths_mut().for_each(|path| *path = absolute(path));
+        tables
     }
 }
 

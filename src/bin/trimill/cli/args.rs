@@ -41,9 +41,14 @@ pub(crate) fn usual(arg: Arg, own: &[&str]) -> Arg {
     arg.hide_short_help(!shown)
 }
 
-/// Removes settings from a command that does not take them: they are not shown, and refused.
+/// Whether `words` has the setting's name or its heading in the help.
+pub(crate) fn names(words: &str, arg: &Arg) -> bool {
+    has(words, arg.get_id().as_str()) || arg.get_help_heading().is_some_and(|heading| has(words, heading))
+}
+
+/// Removes settings from a command that does not take them, by their names or headings: they are not shown, and refused.
 pub(crate) fn without(arg: Arg, left_out: &str) -> Arg {
-    if !has(left_out, arg.get_id().as_str()) {
+    if !names(left_out, &arg) {
         return arg;
     }
     // What follows a flag is not its value.

@@ -12,10 +12,8 @@ use trimill::program::{ClusterTable, InputTable, RunTable, Scheduler, Tables, fr
 /// Settings that `trimill prepare` does not take: the shards count, and spills are in the run directory.
 const NOT_OF_PREPARE: &str = "spill spill_dir keep_spill report against trace";
 /// Settings that `trimill merge` does not take: it counts nothing, and `trimill prepare` got all others.
-const NOT_OF_MERGE: &str = "format header columns names cloud_credentials partitioner parts seed prune metis_contract \
-    device_memory block_bytes spill spill_dir keep_spill backend devices method block_threads tile device_timeout \
-    prepare run_dir output force clustering per_vertex by_degree lcc directed per_edge truss k by_k report against \
-    trace";
+const NOT_OF_MERGE: &str = "Input Partition Spill Vertices Edges Truss Resume device_memory block_bytes backend devices \
+    method block_threads tile device_timeout prepare output force report against trace";
 /// Settings that HyperQueue's scripts cannot express.
 const NOT_OF_HQ: &str = "time partition account at_once sbatch merge_time merge_partition merge_sbatch";
 

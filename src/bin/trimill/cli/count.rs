@@ -4,20 +4,22 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 
-use super::args::{AnswerArgs, usual};
+use super::args::{AnswerArgs, names, usual};
 use trimill::program::{ShardChoice, Tables};
 
-/// Settings that `trimill plan` does not take: it writes only a report.
-pub(super) const NOT_OF_PLAN: &str = "run_dir output force against trace";
+/// Settings that `trimill plan` does not take: it writes only a report. Like those below, by their headings in the help, or one by one.
+pub(super) const NOT_OF_PLAN: &str = "Resume output force against trace";
 /// The setting that `trimill truss` does not take, since the command implies it.
 pub(super) const NOT_OF_TRUSS: &str = "truss";
 /// Settings that `trimill partition` does not take: it counts nothing, and keeps what it spills.
-pub(super) const NOT_OF_PARTITION: &str = "spill keep_spill run_dir output clustering per_vertex by_degree lcc \
-    directed per_edge truss k by_k report against trace";
+pub(super) const NOT_OF_PARTITION: &str = "Vertices Edges Truss Resume spill keep_spill output report against trace";
 /// Settings that `trimill verify` does not take: it counts the whole graph at once, in memory, on the cores.
-pub(super) const NOT_OF_VERIFY: &str = "partitioner parts seed prune metis_contract device_memory block_bytes \
-    spill spill_dir keep_spill backend devices method block_threads tile device_timeout prepare run_dir output lcc \
-    directed report against trace details";
+pub(super) const NOT_OF_VERIFY: &str = "Partition Spill Resume device_memory block_bytes backend devices method \
+    block_threads tile device_timeout prepare output lcc directed report against trace details";
+
+/// What `trimill count --shard` does not take, since `trimill prepare` got it.
+const NOT_OF_SHARD: &str = "inputs Input Partition Spill Vertices Edges Truss no_cache cache_dir cache_max block_bytes \
+    prepare output force report against trace";
 
 /// The options that name files to write.
 pub(super) fn files() -> ArgGroup {
@@ -26,7 +28,9 @@ pub(super) fn files() -> ArgGroup {
 
 /// `trimill count`
 #[derive(Debug, Args)]
-#[command(group(files()), mut_args(|arg| usual(arg, &[])))]
+#[command(group(files()), mut_args(|arg| {
+    usual(if names(NOT_OF_SHARD, &arg) { arg.conflicts_with("shard") } else { arg }, &[])
+}))]
 #[command(mut_arg("inputs", |all| all.required(false).required_unless_present("shard")))]
 pub(crate) struct CountCommand {
     #[command(flatten)]
@@ -34,17 +38,7 @@ pub(crate) struct CountCommand {
 
     /// Count a share of the partitions of a job that `trimill prepare` made in the run directory: I/N, or auto for the one that the
     /// scheduler's environment names
-    #[arg(
-        long,
-        value_name = "I/N|auto",
-        help_heading = "Resume",
-        requires = "run_dir",
-        conflicts_with_all = [
-            "inputs", "format", "header", "columns", "names", "cloud_credentials", "partitioner", "parts", "seed", "prune", "metis_contract", "block_bytes", "prepare",
-            "spill_dir", "spill", "keep_spill", "cache_dir", "cache_max", "no_cache", "clustering", "truss", "k", "files", "force", "report",
-            "trace", "against",
-        ]
-    )]
+    #[arg(long, value_name = "I/N|auto", help_heading = "Resume", requires = "run_dir")]
     pub(crate) shard: Option<ShardChoice>,
 }
 
