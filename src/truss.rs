@@ -83,16 +83,26 @@ fn saving(edges: u64) -> u64 {
 }
 
 /// Host memory if a device peels the graph: levels, edges and their final values; the bytes of the graph that do not fit the device (`rest`), or a
-/// smaller graph of the remaining edges; and part of a checkpoint, raw and compressed.
-pub(crate) fn memory_with_device(vertices: u32, edges: u64, rest: Bytes) -> Bytes {
-    let next = if rest == Bytes::ZERO { 0 } else { RemainingEdges::bytes(vertices.into(), edges / 2) };
-    Bytes(
-        4 * edges
-            + 8 * (u64::from(vertices) + edges)
-            + 4 * edges
-            + saving(edges)
-            + rest.get().max(8 * u64::from(vertices) + next),
-    )
+/// smaller graph of the remaining edges; and part of a checkpoint, raw and compressed. A start that continues from a checkpoint makes a smaller graph
+/// at once, however few edges fell (`is_part`).
+pub(crate) fn memory_with_device(vertices: u32, edges: u64, rest: Bytes, is_part: bool) -> Bytes {
+    let vertices = u64::from(vertices);
+    let next = if rest == Bytes::ZERO { 0 } else { RemainingEdges::bytes(vertices, edges / 2) };
+    let part = if is_part { 8 * (vertices + edges) } else { 0 };
+    Bytes(16 * edges + 8 * vertices + part + saving(edges) + rest.get().max(8 * vertices + next))
+}
+
+/// Refuses a graph that is too large to be peeled; on a device, it may have more vertices.
+pub(crate) fn check_size(vertices: u32, edges: u64, on_device: bool) -> Result<()> {
+    if u32::try_from(edges).is_err() {
+        return Err(Error::resource(format!("{edges} edges"))
+            .expected("fewer than 2^32 for a truss decomposition, which has all edges in memory"));
+    }
+    match u64::from(vertices) > neighbours::MOST_VERTICES && !on_device {
+        true => Err(Error::resource(format!("{vertices} vertices"))
+            .expected(format!("at most {} to peel the graph on the CPU", neighbours::MOST_VERTICES))),
+        false => Ok(()),
+    }
 }
 
 pub(crate) struct TrussDecomposition<'a> {
@@ -119,10 +129,7 @@ impl TrussDecomposition<'_> {
     /// read; when stopped.
     pub(crate) fn run(&self, wanted: TrussWanted, device: Option<&mut dyn CountBackend>) -> Result<Trusses> {
         let Self { graph, sums, block, host, save, control } = *self;
-        if u32::try_from(graph.edges()).is_err() {
-            return Err(Error::resource(format!("{} edges", graph.edges()))
-                .expected("fewer than 2^32 for a truss decomposition, which has all edges in memory"));
-        }
+        check_size(graph.vertices(), graph.edges(), device.is_some())?;
         let (edges, mut values) = self.all_edges()?;
         tracing::debug!("edges are in memory");
         let state: Vec<AtomicU32> = zeros(edges.edges());
@@ -180,25 +187,30 @@ struct PeelingPlaces<'b, 'c> {
 }
 
 impl PeelingPlaces<'_, '_> {
-    /// Begins peeling: on the device if that pays off and fits in memory, else on the cores, which take `values`.
-    fn begin<'a>(&'a mut self, edges: &'a RemainingEdges, values: &mut Vec<u32>) -> Result<Box<dyn Peeling + 'a>> {
+    /// Whether peeling on the device pays off and fits in memory.
+    fn use_device(&self, edges: &RemainingEdges) -> bool {
         let (vertices, many) = (edges.vertices() as u64, edges.edges() as u64);
-        let fits = |device: &&mut &mut dyn CountBackend| {
-            let needed =
-                device.peels(vertices, many).map(|rest| memory_with_device(vertices as u32, many, Bytes(rest)));
-            many >= WORTH_A_DEVICE && needed.is_some_and(|needed| needed <= self.host)
-        };
-        match self.device.as_mut().filter(fits) {
+        let rest = self.device.as_ref().and_then(|device| device.peels(vertices, many));
+        let needed = rest.map(|rest| memory_with_device(vertices as u32, many, Bytes(rest), edges.is_part()));
+        many >= WORTH_A_DEVICE && needed.is_some_and(|needed| needed <= self.host)
+    }
+
+    /// Begins peeling on the device, or on the cores, which take `values`.
+    fn begin<'a>(
+        &'a mut self,
+        edges: &'a RemainingEdges,
+        values: &mut Vec<u32>,
+        on_device: bool,
+    ) -> Result<Box<dyn Peeling + 'a>> {
+        match self.device.as_mut().filter(|_| on_device) {
             Some(device) => {
                 tracing::debug!("edges go to the device");
                 device.peel(GraphToPeel { firsts: &edges.firsts, heads: &edges.heads, values }, self.control)
             }
-            _ => {
-                if vertices > neighbours::MOST_VERTICES {
-                    return Err(Error::resource(format!("{vertices} vertices"))
-                        .expected(format!("at most {} to peel the graph on the CPU", neighbours::MOST_VERTICES)));
-                }
-                let needed = memory(vertices as u32, many, rayon::current_num_threads() as u64);
+            None => {
+                let (vertices, many) = (edges.vertices() as u32, edges.edges() as u64);
+                check_size(vertices, many, false)?;
+                let needed = memory(vertices, many, rayon::current_num_threads() as u64);
                 if needed > self.host {
                     return Err(Error::resource(format!(
                         "a host budget of {} to peel the graph on the CPU",
@@ -279,7 +291,8 @@ fn peel(
             return Ok(work);
         }
         tracing::debug!("{} edges of {} vertices are left", edges.edges(), edges.vertices());
-        let peeled = places.begin(&edges, &mut values).and_then(|mut peeling| {
+        let on_device = places.use_device(&edges);
+        let peeled = places.begin(&edges, &mut values, on_device).and_then(|mut peeling| {
             tracing::debug!("rounds begin");
             let work = peel_most(&mut *peeling, &edges, gone, progress)?;
             tracing::debug!("rounds end after {} levels, {} rounds", work.levels, work.rounds);
@@ -289,9 +302,9 @@ fn peel(
         });
         tracing::debug!("memory of rounds is free");
         let now = match peeled {
-            // If the cores took the values, no device was used that could have failed.
-            Err(error) if error.kind() == Kind::Resource && !values.is_empty() && places.device.take().is_some() => {
+            Err(error) if on_device && error.kind() == Kind::Resource => {
                 tracing::warn!("the graph is peeled on the CPU: {error}");
+                places.device = None;
                 continue;
             }
             peeled => peeled?,

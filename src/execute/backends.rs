@@ -49,6 +49,7 @@ impl Session {
             spilled: job.kept_spills().is_some(),
             shard: self.is_shard(),
             metis: *job.settings.partition.partitioner() == Partitioner::Metis,
+            resumable: job.settings.run.dir.is_some(),
             device_peels: None,
         }
     }

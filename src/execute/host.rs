@@ -63,6 +63,8 @@ pub(super) struct HostNeeds {
     pub(super) shard: bool,
     /// Whether METIS assigns the vertices, for which this process holds the graph by id.
     pub(super) metis: bool,
+    /// Whether a later start may continue from what this one saves.
+    pub(super) resumable: bool,
     /// Host memory for a device that peels the graph; none if the cores peel it.
     pub(super) device_peels: Option<Bytes>,
 }
@@ -143,6 +145,9 @@ impl HostNeeds {
     pub(super) fn can_write(&self, least: Bytes, gpus: u64) -> Result<()> {
         if self.counts.is_directed() {
             directions::check_size(self.size.vertices)?;
+        }
+        if self.counts.truss.is_some() {
+            truss::check_size(self.size.vertices, self.size.edges, self.device_peels.is_some())?;
         }
         self.after_counting(least, gpus).try_for_each(|needs| self.host.left(&needs).map(drop))
     }
@@ -243,7 +248,7 @@ impl HostNeeds {
     fn peeling(&self) -> Option<Needs> {
         let GraphSize { vertices, edges, .. } = self.size;
         let memory = match self.device_peels {
-            Some(rest) => truss::memory_with_device(vertices, edges, rest),
+            Some(rest) => truss::memory_with_device(vertices, edges, rest, self.resumable),
             None => truss::memory(vertices, edges, self.host.threads()),
         };
         let needs = self.beside_peeling().fixed("edges that are left", memory);

@@ -126,7 +126,8 @@ impl MemoryBlocks<'_> {
         }
         let waiting = std::mem::take(&mut held.blocks);
         drop(held);
-        let Some(writer) = self.writer.get() else { return Err(Error::resource("the graph file could not be begun")) };
+        // Another thread could not begin the file, and returns why.
+        let Some(writer) = self.writer.get() else { return Ok(()) };
         parallel::try_each(waiting, |block| writer.blocks(block.position, &block.bytes))?;
         writer.blocks(position, &bytes)
     }
@@ -141,9 +142,11 @@ impl MemoryBlocks<'_> {
             return writer.finish(&rows, degrees, source()?).map(MadeGraph::File);
         }
         let HeldBlocks { vertices, blocks: mut chunks, .. } = unpoisoned(self.held.into_inner());
+        let Some(VertexSections { order, ids, .. }) = vertices else {
+            return Err(Error::defect("blocks of a graph file that was not begun"));
+        };
         chunks.sort_unstable_by_key(|chunk| chunk.position);
         source()?;
-        let (order, ids) = vertices.map_or((Vec::new(), None), |vertices| (vertices.order, vertices.ids));
         let ids = ids.filter(|_| self.layout.has_ids).map_or(Vec::new(), |ids| ids.all());
         let names = self.place.names.cloned();
         let sections = MemorySections { chunks, order, ids, names };
@@ -162,4 +165,30 @@ fn begin(place: Destination<'_>, layout: Layout, vertices: VertexSections<'_>) -
     }
     writer.order(&order, degrees)?;
     Ok(writer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_begun_is_reported_with_the_reason_whichever_thread_needs_it() {
+        let layout = Layout { vertices: 3, edges: 8, ..Layout::default() };
+        let place = Destination::memory(Bytes(100), Path::new("/proc/absent"));
+        let vertices = VertexSections { degrees: &[], order: vec![0, 1, 2], ids: None };
+        let made = make(
+            place,
+            layout,
+            vertices,
+            || Ok(String::new()),
+            |write| {
+                write(0, vec![0; 50].into())?;
+                let began = write(50, vec![0; 50].into());
+                write(100, vec![0; 50].into())?;
+                began.map(|()| RowsWritten::default())
+            },
+        );
+        let error = made.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.starts_with("/proc/absent"), "{error}");
+    }
 }

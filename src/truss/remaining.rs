@@ -44,6 +44,11 @@ impl RemainingEdges {
         self.heads.len()
     }
 
+    /// Whether edges of the given graph are gone.
+    pub(super) fn is_part(&self) -> bool {
+        self.places.is_some()
+    }
+
     fn place(&self, edge: usize) -> usize {
         self.places.as_ref().map_or(edge, |places| places[edge] as usize)
     }

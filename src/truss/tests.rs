@@ -295,3 +295,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn graphs_that_are_too_large_are_refused_before_they_are_counted() {
+    let refused =
+        |vertices, edges, on_device| check_size(vertices, edges, on_device).map_err(|error| error.to_string());
+    assert!(refused(3, 1 << 32, true).unwrap_err().starts_with("4294967296 edges; expected fewer than 2^32"));
+    assert!(
+        refused((1 << 30) + 1, 3, false).unwrap_err().starts_with("1073741825 vertices; expected at most 1073741824")
+    );
+    assert_eq!((refused(1 << 30, u32::MAX.into(), false), refused(u32::MAX, 3, true)), (Ok(()), Ok(())));
+}
+
+#[test]
+fn a_start_that_continues_has_memory_for_both_graphs_even_if_no_edge_fell() {
+    let (vertices, edges) = (1 << 20, 1 << 26);
+    // Levels, heads and values of all edges; heads, values and places of the remaining ones; their rows, and two numbers for each vertex.
+    let both = Bytes((4 + 4 + 4 + 12) * edges + (8 + 8 + 4 + 4) * u64::from(vertices));
+    let [first, later] = [false, true].map(|is_part| memory_with_device(vertices, edges, Bytes::ZERO, is_part));
+    assert!(first < both && both <= later, "{first}, {both}, {later}");
+}
