@@ -10,7 +10,7 @@ use trimill_counting::{EncodedPart, NumberRuns, Resident, RowBlock};
 use xxhash_rust::xxh3::xxh3_64;
 use zstd::bulk::Decompressor;
 
-use super::block::{self, EncodedSuccessors, Offset, RowEndsMut, RowNumbers};
+use super::block::{self, Offset, RowEndsMut, RowNumbers};
 use super::codec::{Codec, DecodeSlot, decompress};
 use super::format::damaged;
 use super::index::SpillBlock;
@@ -178,8 +178,8 @@ impl SpillReader {
             }
             self.fill(&of, decoder, stored, into).map_err(damaged)?;
             let arc = rows.base as u32;
-            let EncodedSuccessors { begin, bound } =
-                block::decode_lengths(into, rows, of.arcs, lengths).map_err(|wrong| damaged(wrong.into()))?;
+            let decoded = block::decode_lengths(into, rows, of.arcs, lengths);
+            let (begin, bound) = decoded.map_err(|wrong| damaged(wrong.into()))?;
             Ok(Some(EncodedPart {
                 begin: (bytes_before + begin as u64) as u32,
                 data: (bytes_before + of.plain) as u32,
