@@ -61,7 +61,7 @@ impl Engine for Gpu {
     }
 
     fn host_words(&mut self, words: usize) -> GpuResult<HostWords> {
-        self.pinned(words).map(HostWords::Pinned)
+        Ok(Box::new(self.pinned::<u64>(words)?))
     }
 
     fn load(&mut self, source: &'static CudaSource) -> GpuResult<()> {
