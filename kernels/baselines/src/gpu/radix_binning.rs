@@ -117,7 +117,7 @@ impl RadixBinning {
             return Err(GpuError::Shape(format!("{found}; expected 2, 4, 6 or 8 bits, and at least one candidate")));
         }
         primitives::check_length(2 * size.arcs)?;
-        let pieces = lay(&mut |bytes| machine.take(bytes), &options, &size)?;
+        let pieces = lay(&mut |bytes| machine.engine.take(bytes), &options, &size)?;
         let mut region = ArenaLayout::new(pieces.region_bytes);
         let keys = lay_sort(&mut |bytes| Ok(pieces.region + region.take(bytes)?), &size)?;
         let edges = EdgeArray::new(keys[0], true);
