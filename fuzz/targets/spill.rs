@@ -24,7 +24,7 @@ fn file(place: &Place, bytes: &[u8]) {
     };
     let rows = (0..spill.row_blocks()).map(|i| spill.row_block_info(i).decoded_bytes()).sum::<u64>();
     // A few bytes can encode many rows; the index says how many bytes these take, before any memory is allocated.
-    if rows + spill.resident_decoded_bytes() > (4 << 20) {
+    if rows + spill.resident_size().bytes().get() > (4 << 20) {
         return;
     }
     spill.report();

@@ -12,7 +12,7 @@ use crate::output::{blocks, fill, size};
 use crate::{BLOCK, SizedSequence};
 use trimill_system::control::{Control, Progress, Unit};
 use trimill_system::mapped::zeros;
-use trimill_system::{Bytes, Error, Result, machine, parallel};
+use trimill_system::{Bytes, Error, Result, machine, parallel, starts_of};
 
 /// The fewest arcs of a chunk, except the last.
 const CHUNK: u64 = 1 << 18;
@@ -126,14 +126,8 @@ impl Adjacency {
         each(&|tail, _| {
             free[tail as usize].fetch_add(1, Ordering::Relaxed);
         })?;
-        let mut begins = Vec::with_capacity(n + 1);
-        let mut sum = 0;
-        begins.push(0);
-        begins.extend(free.iter().map(|length| {
-            sum += u64::from(length.load(Ordering::Relaxed));
-            sum
-        }));
-        let successors: Vec<AtomicU32> = zeros(sum as usize);
+        let begins = starts_of(free.iter().map(|length| u64::from(length.load(Ordering::Relaxed))));
+        let successors: Vec<AtomicU32> = zeros(begins[n] as usize);
         each(&|tail, head| {
             let place = free[tail as usize].fetch_sub(1, Ordering::Relaxed) - 1;
             successors[(begins[tail as usize] + u64::from(place)) as usize].store(head as u32, Ordering::Relaxed);

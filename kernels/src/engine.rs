@@ -4,14 +4,13 @@
 //! is reached when all commands before it are done; another stream or the host can wait for it. Engines are [`crate::Gpu`] and the test double
 //! (module `testing`), which runs the same kernels on the host, with delays as irregular as a device's.
 
-use std::ops::{Deref, DerefMut};
+use std::ops::DerefMut;
 use std::time::Duration;
 
 use bytemuck::cast_slice_mut;
 
 use crate::arena::ArenaLayout;
 use crate::error::{GpuError, GpuResult};
-use crate::pinned::Pinned;
 use crate::source::CudaSource;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,31 +98,7 @@ pub struct ReservedMemory {
 }
 
 /// Words in host memory, page-locked if the engine is a GPU.
-#[derive(Debug)]
-pub enum HostWords {
-    Pinned(Pinned<u64>),
-    Plain(Vec<u64>),
-}
-
-impl Deref for HostWords {
-    type Target = [u64];
-
-    fn deref(&self) -> &[u64] {
-        match self {
-            Self::Pinned(words) => words,
-            Self::Plain(words) => words,
-        }
-    }
-}
-
-impl DerefMut for HostWords {
-    fn deref_mut(&mut self) -> &mut [u64] {
-        match self {
-            Self::Pinned(words) => words,
-            Self::Plain(words) => words,
-        }
-    }
-}
+pub type HostWords = Box<dyn DerefMut<Target = [u64]> + Send + Sync>;
 
 /// A device. Callers must pass only addresses within the arena and the reserved pieces.
 pub trait Engine: Send {
@@ -145,7 +120,7 @@ pub trait Engine: Send {
 
     /// Zeros in host memory, page-locked where that makes copies faster.
     fn host_words(&mut self, words: usize) -> GpuResult<HostWords> {
-        Ok(HostWords::Plain(vec![0; words]))
+        Ok(Box::new(vec![0u64; words]))
     }
 
     /// Loads the kernels of a source, unless they are loaded already.

@@ -20,7 +20,7 @@ use crate::find::{GpuInfo, find};
 use crate::images::ImageForm;
 use crate::pinned::Pinned;
 use crate::staging::StagingBuffers;
-use crate::waiting::{Waiting, bind};
+use crate::waiting::bind;
 use clock::Clock;
 use module::Module;
 
@@ -32,7 +32,6 @@ pub struct Gpu {
     staging: StagingBuffers,
     /// For reads of a few bytes; allocated by the first one.
     few: Option<Pinned<u8>>,
-    waiting: Waiting,
     events: Vec<CudaEvent>,
     /// By [`Stream::index`]; extra ones are created when a method asks for them.
     streams: Vec<Arc<CudaStream>>,
@@ -64,7 +63,6 @@ impl Gpu {
         let kernels = context.new_stream().map_err(&opening)?;
         let event = |_| context.new_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT)).map_err(&opening);
         let events = (0..EVENTS).map(event).collect::<GpuResult<_>>()?;
-        let waiting = Waiting::new(&context)?;
         let staging = StagingBuffers::new(&context, &copies)?;
         let (free, total) = result::mem_get_info().map_err(&opening)?;
         let held = (total - free) as u64;
@@ -72,7 +70,6 @@ impl Gpu {
             arena: Arena::new(&context, 0)?,
             staging,
             few: None,
-            waiting,
             events,
             streams: vec![copies, kernels, unpacking],
             modules: Vec::new(),
@@ -87,8 +84,7 @@ impl Gpu {
 
     /// Abandons the device after `limit` (by default [`crate::USUAL_LIMIT`]) without an answer; what it holds is not freed then.
     pub fn wait_at_most(&mut self, limit: Duration) {
-        self.waiting.at_most(limit);
-        self.staging.wait_at_most(limit);
+        self.staging.waiting.at_most(limit);
     }
 
     /// From now on, records when each timed copy and kernel runs; waits for the device once.
@@ -186,7 +182,7 @@ impl Gpu {
 
     fn await_stream(&self, stream: Stream) -> GpuResult<()> {
         let doing = if stream == Stream::Copy { "copying to the device" } else { "waiting for the GPU" };
-        self.waiting.for_stream(self.stream(stream)?, doing)
+        self.staging.waiting.for_stream(self.stream(stream)?, doing)
     }
 
     fn bind(&self) -> GpuResult<()> {

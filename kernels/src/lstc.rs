@@ -211,7 +211,7 @@ impl<'g> LstcCounter<'g> {
     /// # Safety
     /// As [`Engine::copy`], for the row block.
     unsafe fn enqueue_row_block(&mut self, row_block: &RowBlockSlices<'_>) -> GpuResult<()> {
-        let bytes = self.received.row_block(row_block)?;
+        self.received.row_block(row_block)?;
         if self.work == 0 || row_block.range.is_empty() {
             if let Some(edges) = &mut self.edges {
                 edges.skip_row_block(row_block.arcs());
@@ -234,17 +234,10 @@ impl<'g> LstcCounter<'g> {
             ..self.arguments
         };
         let engine = &mut *self.engine;
-        engine.record(Stream::Copy, events.copy)?;
-        if bytes > 0 {
-            let start = self.slots[slot];
-            let places = row_block.places(start);
-            (arguments.words, arguments.ranks) = (places.words, places.ranks);
-            (arguments.row_block_offsets, arguments.row_block_successors) = (places.offsets, places.successors);
-            // SAFETY: as the caller promised.
-            unsafe { row_block.send(engine, start)? };
-        }
-        engine.record(Stream::Copy, events.copied)?;
-        engine.wait(Stream::Compute, events.copied)?;
+        // SAFETY: as the caller promised.
+        let places = unsafe { row_block.send(engine, self.slots[slot], events)? };
+        (arguments.words, arguments.ranks) = (places.words, places.ranks);
+        (arguments.row_block_offsets, arguments.row_block_successors) = (places.offsets, places.successors);
         engine.record(Stream::Compute, events.kernel)?;
         if let Some(edges) = &mut self.edges {
             arguments.row_block_on_arcs = edges.begin_row_block(engine, slot, row_block.arcs(), events.counted)?;

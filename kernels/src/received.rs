@@ -47,8 +47,7 @@ impl Received {
         Resident::rows_in(&self.numbers, row_block, Some(pool))
     }
 
-    /// Returns the bytes of the row block.
-    pub fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> GpuResult<u64> {
+    pub fn row_block(&mut self, row_block: &RowBlockSlices<'_>) -> GpuResult<()> {
         if (u64::from(self.locals), self.arcs) != (self.size.locals, self.size.arcs) {
             let text =
                 format!("resident section: {} rows of {} before the first row block", self.locals, self.size.locals);
@@ -61,7 +60,7 @@ impl Received {
         }
         self.next = row_block.range.end;
         self.row_blocks = true;
-        Ok(bytes)
+        Ok(())
     }
 
     pub(crate) fn is_first_row_block(&self) -> bool {

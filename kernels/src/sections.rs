@@ -6,7 +6,7 @@ use bytemuck::cast_slice;
 use trimill_counting::{EncodedRows, PartitionExtent, Resident, RowBlockSize, RowBlockView, RowsLocation};
 
 use crate::compact::{self, Unpack};
-use crate::engine::Engine;
+use crate::engine::{Engine, Stream, TimedEvents};
 use crate::error::{GpuError, GpuResult};
 
 /// A row block: rows of the proxies in a range of numbers, and bits that mark its locals; or rows of all its numbers, without bits.
@@ -103,19 +103,32 @@ impl RowBlockSlices<'_> {
         self.encoded.as_ref().map_or(self.successors.len() as u64, EncodedRows::arcs)
     }
 
-    /// Enqueues the copy of all of it to `start`, in the copy stream.
+    /// Enqueues the copy of all of it to `start`, between the copy's two events, and makes kernels wait for it. Returns where its pieces are.
     ///
     /// # Safety
     /// As [`Engine::copy`], for all slices.
-    pub(crate) unsafe fn send(&self, engine: &mut dyn Engine, start: u64) -> GpuResult<()> {
-        // SAFETY: as the caller promised.
-        unsafe { engine.copy(start, &self.pieces())? };
-        let Some(encoded) = self.encoded else { return Ok(()) };
-        let places = self.places(start);
-        let (offsets_at, successors_at) = (places.offsets, places.successors);
-        let order = Unpack { encoded, offsets_at, wide: false, base: 0, successors_at, bin_shift: None };
-        // SAFETY: as above.
-        unsafe { compact::unpack(engine, &order) }
+    pub(crate) unsafe fn send(
+        &self,
+        engine: &mut dyn Engine,
+        start: u64,
+        events: TimedEvents,
+    ) -> GpuResult<RowBlockPlaces> {
+        let mut places = RowBlockPlaces::default();
+        engine.record(Stream::Copy, events.copy)?;
+        if !self.all_local {
+            places = self.places(start);
+            // SAFETY: as the caller promised.
+            unsafe { engine.copy(start, &self.pieces())? };
+            if let Some(encoded) = self.encoded {
+                let (offsets_at, successors_at) = (places.offsets, places.successors);
+                let order = Unpack { encoded, offsets_at, wide: false, base: 0, successors_at, bin_shift: None };
+                // SAFETY: as above.
+                unsafe { compact::unpack(engine, &order)? };
+            }
+        }
+        engine.record(Stream::Copy, events.copied)?;
+        engine.wait(Stream::Compute, events.copied)?;
+        Ok(places)
     }
 
     /// The slices to copy, those with the widest elements first, so that each is aligned.

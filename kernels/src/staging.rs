@@ -5,7 +5,6 @@
 use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::sync::Arc;
-use std::time::Duration;
 
 use cudarc::driver::{CudaContext, CudaEvent, CudaStream, result, sys};
 use rayon::prelude::*;
@@ -34,7 +33,8 @@ const SHARE: usize = 256 << 10;
 #[derive(Debug)]
 pub(crate) struct StagingBuffers {
     stream: Arc<CudaStream>,
-    waiting: Waiting,
+    /// For the device's other waits, too.
+    pub(crate) waiting: Waiting,
     buffers: Vec<(Pinned<u8>, CudaEvent)>,
     next: usize,
     direct: bool,
@@ -49,10 +49,6 @@ impl StagingBuffers {
         let buffers = (0..BUFFERS).map(buffer).collect::<GpuResult<_>>()?;
         let waiting = Waiting::new(context)?;
         Ok(Self { stream: Arc::clone(stream), waiting, buffers, next: 0, direct: false, threads: threads() })
-    }
-
-    pub(crate) fn wait_at_most(&mut self, limit: Duration) {
-        self.waiting.at_most(limit);
     }
 
     /// Enqueues copies of `pieces`, one after another, to device memory at `to`. Pieces in page-locked memory are copied directly.

@@ -203,7 +203,7 @@ impl CollectState<'_> {
         if let SortingDevice::Starting(device) = &self.device {
             if (self.made + 1) * 8 * WAITING as u64 <= self.memory && !device.has_started() {
                 self.made += 1;
-                return Ok(HostWords::Plain(zeros(WAITING)));
+                return Ok(Box::new(zeros::<u64>(WAITING)));
             }
             self.start()?;
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::LowerHex;
 
-use serde::{Deserialize, Deserializer, Serializer, de::Error};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 /// All digits of the type: 16 of a `u64`, 32 of a `u128`.
 pub fn serialize<T: LowerHex, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
@@ -22,16 +22,14 @@ pub fn deserialize<'de, T: TryFrom<u128>, D: Deserializer<'de>>(deserializer: D)
 pub mod optional {
     use super::*;
 
+    #[derive(Serialize, Deserialize)]
+    struct KnownDigits(#[serde(with = "crate::hex")] u128);
+
     pub fn serialize<S: Serializer>(value: &Option<u128>, serializer: S) -> Result<S::Ok, S::Error> {
-        match value {
-            Some(value) => super::serialize(value, serializer),
-            None => serializer.serialize_none(),
-        }
+        value.map(KnownDigits).serialize(serializer)
     }
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u128>, D::Error> {
-        #[derive(Deserialize)]
-        struct KnownDigits(#[serde(with = "crate::hex")] u128);
         Ok(Option::<KnownDigits>::deserialize(deserializer)?.map(|known| known.0))
     }
 }

@@ -61,7 +61,7 @@ impl Engine for Gpu {
     }
 
     fn host_words(&mut self, words: usize) -> GpuResult<HostWords> {
-        self.pinned(words).map(HostWords::Pinned)
+        Ok(Box::new(self.pinned::<u64>(words)?))
     }
 
     fn load(&mut self, source: &'static CudaSource) -> GpuResult<()> {
@@ -111,7 +111,7 @@ impl Engine for Gpu {
     }
 
     fn reach(&mut self, event: Event) -> GpuResult<()> {
-        self.waiting.for_event(&self.events[event], "waiting for the GPU")
+        self.staging.waiting.for_event(&self.events[event], "waiting for the GPU")
     }
 
     fn time(&mut self, what: Timed, from: Event, to: Event) -> GpuResult<Duration> {
@@ -137,7 +137,7 @@ impl Engine for Gpu {
     fn settle(&mut self) {
         // Failures are ignored: an error was reported already, or the result is not needed.
         for stream in &self.streams {
-            let _ = self.waiting.for_stream(stream, "waiting for the GPU");
+            let _ = self.staging.waiting.for_stream(stream, "waiting for the GPU");
         }
     }
 }

@@ -18,7 +18,7 @@ impl PackedCounter<'_> {
     /// As [`crate::engine::Engine::copy`], for the row block.
     pub(super) unsafe fn enqueue_row_block(&mut self, row_block: &RowBlockSlices<'_>) -> GpuResult<()> {
         let first = self.received.is_first_row_block();
-        let bytes = self.received.row_block(row_block)?;
+        self.received.row_block(row_block)?;
         if first {
             self.end_resident()?;
         }
@@ -44,17 +44,10 @@ impl PackedCounter<'_> {
             ..RowBlockArguments::default()
         };
         let engine = &mut *self.engine;
-        engine.record(Stream::Copy, events.copy)?;
-        if bytes > 0 {
-            let start = self.slots[slot];
-            let places = row_block.places(start);
-            (to.local_words, to.local_ranks) = (places.words, places.ranks);
-            (to.offsets, to.successors) = (places.offsets, places.successors);
-            // SAFETY: as the caller promised.
-            unsafe { row_block.send(engine, start)? };
-        }
-        engine.record(Stream::Copy, events.copied)?;
-        engine.wait(Stream::Compute, events.copied)?;
+        // SAFETY: as the caller promised.
+        let places = unsafe { row_block.send(engine, self.slots[slot], events)? };
+        (to.local_words, to.local_ranks) = (places.words, places.ranks);
+        (to.offsets, to.successors) = (places.offsets, places.successors);
         if let Some(edges) = &mut self.edges {
             let counters = edges.begin_row_block(engine, slot, row_block.arcs(), events.counted)?;
             // Counters are fewer than 2^32: see `begin`.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytemuck::{cast_slice, cast_slice_mut};
 
 use super::MOST_ID_BITS;
+use super::constants::SELECT_TILE;
 use super::runs::Runs;
 use super::stored::RunStore;
 use super::work::{COPIED, LEAST_RUN, PrepareSpace, SortBuffers, ids_within, needed};
@@ -182,7 +183,10 @@ fn unique(work: &mut PrepareSpace<'_>, buffers: SortBuffers, count: u64, bits: u
     // Counts the distinct keys in memory that the sort no longer uses.
     work.fill(at, 0, 8)?;
     let values = [sorted, count, work.tiles, at];
-    let edges = work.select("count_edges", count, &values)?;
+    work.selecting("count_edges", count, &values)?;
+    let tiles = count.div_ceil(u64::from(SELECT_TILE));
+    work.scan(work.tiles, tiles)?;
+    let edges = work.number(work.tiles + 8 * tiles)?;
     let distinct = work.number(at)?;
     work.selecting("put_edges", count, &values)?;
     Ok(Unique { kept, edges, distinct })

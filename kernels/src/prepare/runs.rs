@@ -225,7 +225,7 @@ impl<'b> Decoding<'b> {
         let mut left = if wanted.is_empty() { 0..0 } else { KeyRun::blocks(&wanted) };
         while !left.is_empty() {
             let DecodingHalf { words, at, copied, decoded } = &mut self.halves[0];
-            let blocks = run.fitting(&left, 8 * (words.len() - BESIDE) as u64, 8);
+            let blocks = run.fitting(&left, 8 * (words.len() - BESIDE) as u64);
             left.start = blocks.end;
             work.engine.reach(*copied)?;
             let many = read_blocks(run, threads, &blocks, words)?;

@@ -83,10 +83,10 @@ impl KeyRun {
         blocks.start as u64 * BLOCK..(blocks.end as u64 * BLOCK).min(self.keys)
     }
 
-    /// The longest part of `blocks`, from the first one on, that takes at most `bytes` bytes, with `beside` more per block.
-    pub(super) fn fitting(&self, blocks: &Range<usize>, bytes: u64, beside: u64) -> Range<usize> {
+    /// The longest part of `blocks`, from the first one on, that takes at most `bytes` bytes, with 8 more per block, for its place.
+    pub(super) fn fitting(&self, blocks: &Range<usize>, bytes: u64) -> Range<usize> {
         let begins = &self.begins[blocks.start..=blocks.end];
-        let fits = |(i, at): (u64, &u64)| at - begins[0] + beside * i <= bytes;
+        let fits = |(i, at): (u64, &u64)| at - begins[0] + 8 * i <= bytes;
         let many = (0..).zip(begins).take_while(|&of| fits(of)).count() - 1;
         blocks.start..blocks.start + many
     }

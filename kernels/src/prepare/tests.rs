@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::runs::Runs;
 use super::work::PrepareSpace;
 use super::*;
-use crate::engine::{HostWords, Stream};
+use crate::engine::Stream;
 use crate::error::GpuError;
 use crate::testing::partitions::{distances, put_groups};
 use crate::testing::prepared::{Prepared, RunInMemory, RunsInMemory, ids_of, ranks};
@@ -221,9 +221,9 @@ impl StoredRun for TornRun {
 fn what_is_too_large_is_refused() {
     let Some(mut double) = Double::new(needed(10, 100), Pace::Late) else { return };
     let mut arcs = DeviceArcs::new(&mut double, None).unwrap();
-    arcs.put(HostWords::Plain(vec![1; 10]), 10).unwrap();
+    arcs.put(Box::new(vec![1u64; 10]), 10).unwrap();
     let many = 1 << 20;
-    let refused = arcs.put(HostWords::Plain(vec![0; many]), many);
+    let refused = arcs.put(Box::new(vec![0u64; many]), many);
     assert!(matches!(refused, Err(GpuError::Budget { .. })), "{refused:?}");
     assert_eq!(arcs.taken(), 10);
     assert!(matches!(arcs.clean(1 << 30).err(), Some(GpuError::Budget { .. })));

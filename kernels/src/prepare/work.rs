@@ -193,14 +193,7 @@ impl<'e> PrepareSpace<'e> {
         self.engine.read_u64(Stream::Compute, at)
     }
 
-    /// Selects among `count` elements: kernel `counting` puts counts at `self.tiles`. Returns how many; `self.tiles` then has the places.
-    pub(super) fn select(&mut self, counting: &'static str, count: u64, values: &[u64]) -> GpuResult<u64> {
-        self.selecting(counting, count, values)?;
-        let tiles = count.div_ceil(u64::from(SELECT_TILE));
-        self.scan(self.tiles, tiles)?;
-        self.number(self.tiles + 8 * tiles)
-    }
-
+    /// Enqueues a kernel of a selection among `count` elements.
     pub(super) fn selecting(&mut self, name: &'static str, count: u64, values: &[u64]) -> GpuResult<()> {
         self.launch(name, count.div_ceil(u64::from(SELECT_TILE)).max(1), SELECT_TILE / SELECT_KEYS, values)
     }

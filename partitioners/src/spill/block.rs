@@ -104,19 +104,14 @@ pub fn decode<O: Offset>(
     if ascend { Ok(()) } else { Err("rows that do not ascend below their own numbers") }
 }
 
-/// The part of a block that a device unpacks: where its successors begin, and the bound below which all of them are.
-pub(super) struct EncodedSuccessors {
-    pub(super) begin: usize,
-    pub(super) bound: u32,
-}
-
-/// As [`decode`] (errors, too), but the `arcs` successors stay encoded: a device unpacks them and checks that rows ascend below the bound.
+/// As [`decode`] (errors, too), but the `arcs` successors stay encoded: a device unpacks them and checks that rows ascend. Returns where they begin,
+/// and the bound below which all of them are.
 pub(super) fn decode_lengths<O: Offset>(
     bytes: &[u8],
     into: RowEndsMut<'_, O>,
     arcs: u64,
     lengths: &mut Vec<u32>,
-) -> Result<EncodedSuccessors, Wrong> {
+) -> Result<(usize, u32), Wrong> {
     let RowEndsMut { numbers: mut own, ends, base } = into;
     let begin = before_successors(bytes, &mut own, ends.len(), arcs, lengths)?;
     check_numbers(&bytes[begin..], arcs)?;
@@ -127,7 +122,7 @@ pub(super) fn decode_lengths<O: Offset>(
         }
         RowNumbers::UpTo(last) => (last, lengths.iter().all(|&length| length <= last)),
     };
-    if fit { Ok(EncodedSuccessors { begin, bound }) } else { Err("rows that do not ascend below their own numbers") }
+    if fit { Ok((begin, bound)) } else { Err("rows that do not ascend below their own numbers") }
 }
 
 pub(super) const fn values(numbered: bool, rows: u64, arcs: u64) -> u64 {

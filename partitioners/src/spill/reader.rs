@@ -13,6 +13,7 @@ use super::index::{RowBlockInfo, SpillIndex};
 use super::store::SpillStore;
 use super::writer::SpillSummary;
 use crate::partition::sizes::PartitionSize;
+use trimill_counting::ResidentSize;
 use trimill_system::parallel::IdleValues;
 use trimill_system::{Error, Result};
 
@@ -99,10 +100,9 @@ impl SpillReader {
         self.header().size
     }
 
-    /// Bytes of the decoded resident section in host memory: numbers, offsets and successors.
-    pub fn resident_decoded_bytes(&self) -> u64 {
-        let PartitionSize { locals, resident_arcs, .. } = self.size();
-        4 * locals + 8 * (locals + 1) + 4 * resident_arcs
+    pub fn resident_size(&self) -> ResidentSize {
+        let PartitionSize { locals, resident_arcs: arcs, .. } = self.size();
+        ResidentSize { locals, arcs }
     }
 
     pub fn row_blocks(&self) -> usize {

@@ -2,15 +2,15 @@
 //! decoded, or encoded for a device. Blocks are read, checked and decoded in parallel, directly into the buffers, which an error empties. Memory: the
 //! buffers, and per thread a block in both forms, usually at most 3 MiB.
 
-use std::fmt;
 use std::ops::Range;
 
+use bytemuck::cast_slice_mut;
 use rustix::fs::{Advice, fadvise};
 use trimill_counting::{EncodedPart, NumberRuns, Resident, RowBlock};
 use xxhash_rust::xxh3::xxh3_64;
 use zstd::bulk::Decompressor;
 
-use super::block::{self, EncodedSuccessors, Offset, RowEndsMut, RowNumbers};
+use super::block::{self, Offset, RowEndsMut, RowNumbers};
 use super::codec::{Codec, DecodeSlot, decompress};
 use super::format::damaged;
 use super::index::SpillBlock;
@@ -18,43 +18,23 @@ use super::reader::{SpillReader, resized};
 use super::store::SpillStore;
 use trimill_system::{Result, parallel};
 
-#[derive(Debug, Clone, Copy)]
-enum SpillSection {
-    Resident,
-    RowBlock(usize),
-}
-
-impl fmt::Display for SpillSection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Resident => write!(f, "resident section"),
-            Self::RowBlock(i) => write!(f, "row block {i}"),
-        }
-    }
-}
-
 struct SectionToRead<'a, O> {
-    section: SpillSection,
+    /// The section's first block.
+    start: usize,
     blocks: Range<usize>,
-    numbers: Option<&'a mut [u32]>,
+    numbers: RowNumbers<&'a mut [u32]>,
     offsets: &'a mut [O],
     /// Where successors go, decoded or still encoded.
     words: &'a mut [u32],
     encoded: bool,
 }
 
-enum SuccessorsInto<'a> {
-    /// Decoded: a word per successor.
-    Plain(&'a mut [u32]),
-    /// Whole blocks, for a device to decode.
-    Encoded(&'a mut [u8]),
-}
-
 struct BlockToRead<'a, O> {
     number: usize,
     block: SpillBlock,
     rows: RowEndsMut<'a, O>,
-    into: SuccessorsInto<'a>,
+    /// A word per successor, or the whole block, for a device to decode.
+    into: &'a mut [u8],
     rows_before: u64,
     bytes_before: u64,
 }
@@ -112,12 +92,13 @@ impl SpillReader {
         let mut list = resized(std::mem::take(numbers).into_list(), rows)?;
         *offsets = resized(std::mem::take(offsets), rows + 1)?;
         words.resize(if encoded { self.index.encoded_words(blocks.clone()) } else { arcs })?;
-        let (section, numbers_into) = (SpillSection::Resident, Some(&mut list[..]));
-        *parts = self.read(SectionToRead { section, blocks, numbers: numbers_into, offsets, words, encoded })?;
+        let (start, numbers_into) = (self.index.rank_blocks, RowNumbers::Each(&mut list[..]));
+        let section = SectionToRead { start, blocks, numbers: numbers_into, offsets, words, encoded };
+        *parts = self.read("resident section", section)?;
         let bound = self.header().numbered;
         let ascending = list.windows(2).all(|pair| pair[0] < pair[1]);
         if !ascending || list.last().is_some_and(|&last| last >= bound) {
-            let found = format!("{}: its numbers do not ascend strictly below {bound}", SpillSection::Resident);
+            let found = format!("resident section: its numbers do not ascend strictly below {bound}");
             return Err(damaged(self.path(), found));
         }
         *numbers = NumberRuns::of(list);
@@ -140,50 +121,39 @@ impl SpillReader {
     pub(super) fn read_blocks(&self, i: usize, blocks: Range<usize>, encoded: bool, into: &mut RowBlock) -> Result<()> {
         let (rows, arcs) = self.index.sum(blocks.clone());
         let words = if encoded { self.index.encoded_words(blocks.clone()) } else { arcs };
-        let (offsets, words, parts) = into.reset_encoded(self.index.row_blocks[i].range.clone(), rows, words)?;
-        let section = SpillSection::RowBlock(i);
-        let read = self.read(SectionToRead { section, blocks, numbers: None, offsets, words, encoded });
+        let of = &self.index.row_blocks[i];
+        let (offsets, words, parts) = into.reset_encoded(of.range.clone(), rows, words)?;
+        let (start, numbers) = (of.blocks.start, RowNumbers::UpTo(of.range.end.saturating_sub(1)));
+        let section = SectionToRead { start, blocks, numbers, offsets, words, encoded };
+        let read = self.read(&format!("row block {i}"), section);
         read.map(|read| *parts = read).inspect_err(|_| *into = RowBlock::default())
     }
 
     /// Reads blocks of one section. For blocks that stay encoded, returns what a device needs to know of each.
-    fn read<O: Offset>(&self, of: SectionToRead<'_, O>) -> Result<Vec<EncodedPart>> {
+    fn read<O: Offset>(&self, name: &str, of: SectionToRead<'_, O>) -> Result<Vec<EncodedPart>> {
         if let (SpillStore::File(file), [first, .., last]) = (&self.store, &self.index.blocks[of.blocks.clone()]) {
             // A hint for readahead; reading works without it. Another program may have written blocks in another order.
             let length = std::num::NonZeroU64::new((last.offset + last.stored).saturating_sub(first.offset));
             let _ = fadvise(file, first.offset, length, Advice::WillNeed);
         }
-        let section = of.section;
-        let jobs = self.jobs(of);
-        let parts = parallel::try_map(jobs, |job| self.run(section, job))?;
+        let encoded = of.encoded;
+        let parts = parallel::try_map(self.jobs(of), |job| self.run(name, encoded, job))?;
         Ok(parts.into_iter().flatten().collect())
     }
 
     fn jobs<'a, O: Offset>(&self, of: SectionToRead<'a, O>) -> Vec<BlockToRead<'a, O>> {
-        let SectionToRead { section, blocks, numbers, offsets, words, encoded } = of;
-        let (start, end) = match section {
-            SpillSection::Resident => (self.index.rank_blocks, 0),
-            SpillSection::RowBlock(i) => (self.index.row_blocks[i].blocks.start, self.index.row_blocks[i].range.end),
-        };
+        let SectionToRead { start, blocks, numbers, offsets, words, encoded } = of;
         let [first, ends @ ..] = offsets else { return Vec::new() };
         *first = O::default();
         let its = &self.index.blocks[blocks.clone()];
         let rows = || its.iter().map(|block| block.rows as usize);
         let numbers: Vec<_> = match numbers {
-            Some(all) => parallel::cut(all, rows()).into_iter().map(RowNumbers::Each).collect(),
-            None => its.iter().map(|_| RowNumbers::UpTo(end.saturating_sub(1))).collect(),
+            RowNumbers::Each(all) => parallel::cut(all, rows()).into_iter().map(RowNumbers::Each).collect(),
+            RowNumbers::UpTo(last) => its.iter().map(|_| RowNumbers::UpTo(last)).collect(),
         };
-        let into: Vec<_> = match encoded {
-            false => {
-                let parts = parallel::cut(words, its.iter().map(|block| block.arcs as usize));
-                parts.into_iter().map(SuccessorsInto::Plain).collect()
-            }
-            true => {
-                let bytes: &mut [u8] = bytemuck::cast_slice_mut(words);
-                let parts = parallel::cut(bytes, its.iter().map(|block| block.plain as usize));
-                parts.into_iter().map(SuccessorsInto::Encoded).collect()
-            }
-        };
+        let bytes: &mut [u8] = cast_slice_mut(words);
+        let length = |block: &SpillBlock| if encoded { block.plain } else { 4 * block.arcs };
+        let into = parallel::cut(bytes, its.iter().map(|block| length(block) as usize));
         let (mut rows_before, mut bytes_before, mut base) = (0, 0, 0);
         let parts = numbers.into_iter().zip(parallel::cut(ends, rows())).zip(into);
         let jobs = blocks.zip(its).zip(parts).map(|((number, &block), ((numbers, ends), into))| {
@@ -196,36 +166,32 @@ impl SpillReader {
         jobs.collect()
     }
 
-    fn run<O: Offset>(&self, section: SpillSection, job: BlockToRead<'_, O>) -> Result<Option<EncodedPart>> {
+    fn run<O: Offset>(&self, name: &str, encoded: bool, job: BlockToRead<'_, O>) -> Result<Option<EncodedPart>> {
         let BlockToRead { number, block: of, rows, into, rows_before, bytes_before } = job;
-        let damaged = |found: String| damaged(self.path(), format!("{section}, block {number}: {found}"));
+        let damaged = |found: String| damaged(self.path(), format!("{name}, block {number}: {found}"));
         self.slots.try_with(DecodeSlot::new, |slot| {
             let DecodeSlot { decoder, stored, block, lengths } = slot;
-            match into {
-                SuccessorsInto::Plain(successors) => {
-                    let bytes = self.plain_block(&of, decoder, stored, block).map_err(damaged)?;
-                    block::decode(bytes, rows, successors, lengths).map_err(|wrong| damaged(wrong.into()))?;
-                    Ok(None)
-                }
-                SuccessorsInto::Encoded(bytes) => {
-                    self.fill(&of, decoder, stored, bytes).map_err(damaged)?;
-                    let arc = rows.base as u32;
-                    let EncodedSuccessors { begin, bound } =
-                        block::decode_lengths(bytes, rows, of.arcs, lengths).map_err(|wrong| damaged(wrong.into()))?;
-                    Ok(Some(EncodedPart {
-                        begin: (bytes_before + begin as u64) as u32,
-                        data: (bytes_before + of.plain) as u32,
-                        end: (bytes_before + of.plain) as u32,
-                        groups: 0,
-                        row: rows_before as u32,
-                        rows: of.rows,
-                        arc,
-                        arcs: of.arcs as u32,
-                        bound,
-                        bound_step: 0,
-                    }))
-                }
+            if !encoded {
+                let bytes = self.plain_block(&of, decoder, stored, block).map_err(damaged)?;
+                block::decode(bytes, rows, cast_slice_mut(into), lengths).map_err(|wrong| damaged(wrong.into()))?;
+                return Ok(None);
             }
+            self.fill(&of, decoder, stored, into).map_err(damaged)?;
+            let arc = rows.base as u32;
+            let decoded = block::decode_lengths(into, rows, of.arcs, lengths);
+            let (begin, bound) = decoded.map_err(|wrong| damaged(wrong.into()))?;
+            Ok(Some(EncodedPart {
+                begin: (bytes_before + begin as u64) as u32,
+                data: (bytes_before + of.plain) as u32,
+                end: (bytes_before + of.plain) as u32,
+                groups: 0,
+                row: rows_before as u32,
+                rows: of.rows,
+                arc,
+                arcs: of.arcs as u32,
+                bound,
+                bound_step: 0,
+            }))
         })
     }
 

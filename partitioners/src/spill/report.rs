@@ -63,7 +63,7 @@ impl SpillReader {
             SectionReport { rows, arcs, blocks: blocks.len() as u64, raw_bytes, stored_bytes, decoded_bytes, ratio }
         };
         let ranks = section(self.index.ranks(), 4 * u64::from(self.header().numbered));
-        let resident = section(self.index.resident(), self.resident_decoded_bytes());
+        let resident = section(self.index.resident(), self.resident_size().bytes().get());
         let of_row_block = |row_block: &RowBlockInfo| RowBlockReport {
             first: row_block.range.start,
             end: row_block.range.end,

@@ -1,6 +1,6 @@
 //! The rows of a spilled partition, as a source for counting.
 
-use trimill_counting::{PartitionOutline, PartitionSource, Resident, ResidentSize, RowBlock};
+use trimill_counting::{PartitionOutline, PartitionSource, Resident, RowBlock};
 use trimill_system::{Bytes, Result};
 
 use super::SpillReader;
@@ -26,14 +26,14 @@ impl Spilled {
 
 impl PartitionSource for Spilled {
     fn outline(&self) -> PartitionOutline {
-        let (spill, numbered, of) = (&self.spill, self.spill.header().numbered, self.spill.size());
+        let (spill, numbered, resident) = (&self.spill, self.spill.header().numbered, self.spill.resident_size());
         let size = |i| spill.row_block_info(i).size();
         let words = |i| if self.encoded { spill.encoded_words(i) } else { size(i).words() };
         let row_blocks = spill.row_blocks();
         PartitionOutline {
             numbered,
-            locals_at: if of.locals == u64::from(numbered) { 0 } else { numbered },
-            resident: ResidentSize { locals: of.locals, arcs: of.resident_arcs },
+            locals_at: if resident.locals == u64::from(numbered) { 0 } else { numbered },
+            resident,
             row_blocks,
             largest_row_block: (0..row_blocks).map(|i| size(i).bytes()).max().unwrap_or_default(),
             buffer_words: (0..row_blocks).map(words).max().unwrap_or(0),

@@ -30,10 +30,6 @@ impl<'e> BaselineDevice<'e> {
         Ok(Self { engine, source, triangles: 0, times: DeviceTimes::default(), peak_bytes: 0 })
     }
 
-    pub(crate) fn take(&mut self, bytes: u64) -> GpuResult<u64> {
-        self.engine.take(bytes)
-    }
-
     /// Copies to the device, after all earlier kernels and before all later ones.
     pub(crate) fn upload(&mut self, to: u64, bytes: &[u8]) -> GpuResult<()> {
         if bytes.is_empty() {

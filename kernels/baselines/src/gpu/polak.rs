@@ -123,7 +123,7 @@ impl Polak {
         }
         let both = !on_cpu && ON_GPU.least(&size) <= machine.engine.layout().capacity();
         primitives::check_length(key_count(&size, both))?;
-        let pieces = lay(&mut |bytes| machine.take(bytes), &size, both)?;
+        let pieces = lay(&mut |bytes| machine.engine.take(bytes), &size, both)?;
         let edges = EdgeArray::new(pieces.keys, both);
         Ok(Self { options, share, size, pieces, edges })
     }

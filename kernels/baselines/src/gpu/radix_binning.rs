@@ -117,7 +117,7 @@ impl RadixBinning {
             return Err(GpuError::Shape(format!("{found}; expected 2, 4, 6 or 8 bits, and at least one candidate")));
         }
         primitives::check_length(2 * size.arcs)?;
-        let pieces = lay(&mut |bytes| machine.take(bytes), &options, &size)?;
+        let pieces = lay(&mut |bytes| machine.engine.take(bytes), &options, &size)?;
         let mut region = ArenaLayout::new(pieces.region_bytes);
         let keys = lay_sort(&mut |bytes| Ok(pieces.region + region.take(bytes)?), &size)?;
         let edges = EdgeArray::new(keys[0], true);
@@ -155,7 +155,7 @@ impl BaselineWork for RadixBinning {
         machine.start_clock()?;
         let mut space = ArenaLayout::new(region_bytes);
         let bins = Bins::lay(&mut |bytes| Ok(region + space.take(bytes)?), &self.options, &self.size)?;
-        bins.begin(machine)?;
+        machine.fill(bins.closed, 0, 8)?;
         let batch = self.options.batch(&self.size);
         let mut first = 0;
         while first < wedges {
@@ -165,7 +165,7 @@ impl BaselineWork for RadixBinning {
             bins.count(machine, edges, many)?;
             first += many;
         }
-        let closed = bins.closed(machine)?;
+        let closed = machine.read_u64(bins.closed)?;
         machine.stop_clock(|times| &mut times.kernels)?;
         if !closed.is_multiple_of(3) {
             return Err(GpuError::Section(format!("{closed} wedges are closed, which is no multiple of three")));

@@ -80,7 +80,7 @@ impl ReverseEdgeGpu {
         }
         // Creates the streams, so that this is not timed.
         machine.fork(if streams == 1 { 0 } else { streams as usize })?;
-        let pieces = lay(&mut |bytes| machine.take(bytes), &size)?;
+        let pieces = lay(&mut |bytes| machine.engine.take(bytes), &size)?;
         Ok(Self { options, pieces })
     }
 

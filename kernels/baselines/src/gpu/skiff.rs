@@ -173,7 +173,7 @@ impl Skiff {
         if needed > capacity {
             return Err(GpuError::Budget { asked: needed, used: 0, capacity });
         }
-        let pieces = lay(&mut |bytes| machine.take(bytes), &size, options.organisation)?;
+        let pieces = lay(&mut |bytes| machine.engine.take(bytes), &size, options.organisation)?;
         let lengths = Vec::with_capacity(size.locals as usize);
         Ok(Self { options, size, pieces, lengths, organised: None, tries: None })
     }
@@ -190,9 +190,9 @@ impl Skiff {
         let most = self.options.nodes.map_or(MOST_NODES, u64::from);
         let fitting = left.saturating_sub(3 * ALIGNMENT) / NODE;
         let room = wanted.min(most).min(fitting);
-        let items = machine.take(padded(ITEMS * room))?;
-        let masks = machine.take(padded(ITEMS * room))?;
-        let tries = Tries { items, masks, links: machine.take(4 * room)?, room };
+        let items = machine.engine.take(padded(ITEMS * room))?;
+        let masks = machine.engine.take(padded(ITEMS * room))?;
+        let tries = Tries { items, masks, links: machine.engine.take(4 * room)?, room };
         self.tries = Some(tries);
         Ok(tries)
     }

@@ -37,7 +37,8 @@ pub(super) struct Bins {
     wedges: Side,
     /// Buckets of the next level, 32 bits.
     listed: u64,
-    closed: u64,
+    /// How many candidates are among the edges, 64 bits: what [`Bins::count`] adds to.
+    pub(super) closed: u64,
     len: u64,
     bits: u64,
     levels: u64,
@@ -102,10 +103,6 @@ impl Bins {
         self.wedges.buffers[1]
     }
 
-    pub(super) fn begin(&self, machine: &mut BaselineDevice<'_>) -> GpuResult<()> {
-        machine.fill(self.closed, 0, 8)
-    }
-
     /// Counts the candidates of a batch that are among `edges`.
     pub(super) fn count(&self, machine: &mut BaselineDevice<'_>, edges: u64, many: u64) -> GpuResult<()> {
         let Self { edges: e, wedges: w, bits, levels, .. } = *self;
@@ -130,9 +127,5 @@ impl Bins {
             }
         }
         Ok(())
-    }
-
-    pub(super) fn closed(&self, machine: &mut BaselineDevice<'_>) -> GpuResult<u64> {
-        machine.read_u64(self.closed)
     }
 }

@@ -18,9 +18,9 @@ fn scans_and_sums_are_those_of_a_loop() {
         let mut machine = BaselineDevice::new(&mut double, &POLAK).unwrap();
         let values: Vec<u32> = (0..len as u64).map(|i| mix(i) as u32 >> 16).collect();
         let wide: Vec<u64> = (0..len as u64).map(|i| mix(i) >> 20).collect();
-        let narrow_at = machine.take(4 * len as u64).unwrap();
-        let wide_at = machine.take(8 * len as u64).unwrap();
-        let scratch = machine.take(SUM_BYTES.max(scan_bytes(len as u64, ValueWidth::U64))).unwrap();
+        let narrow_at = machine.engine.take(4 * len as u64).unwrap();
+        let wide_at = machine.engine.take(8 * len as u64).unwrap();
+        let scratch = machine.engine.take(SUM_BYTES.max(scan_bytes(len as u64, ValueWidth::U64))).unwrap();
         machine.upload(narrow_at, cast_slice(&values)).unwrap();
         machine.upload(wide_at, cast_slice(&wide)).unwrap();
         let total: u64 = wide.iter().sum();
@@ -48,8 +48,8 @@ fn keys_are_sorted() {
         let mut double = Double::new(1 << 20, Pace::Late).unwrap();
         let mut machine = BaselineDevice::new(&mut double, &POLAK).unwrap();
         let mut keys: Vec<u64> = (0..len).map(|i| ((mix(i) % vertices) << 32) | (mix(!i) % vertices)).collect();
-        let (a, b) = (machine.take(8 * len).unwrap(), machine.take(8 * len).unwrap());
-        let scratch = machine.take(sort_bytes(len)).unwrap();
+        let (a, b) = (machine.engine.take(8 * len).unwrap(), machine.engine.take(8 * len).unwrap());
+        let scratch = machine.engine.take(sort_bytes(len)).unwrap();
         machine.upload(a, cast_slice(&keys)).unwrap();
         let sorted = sort(&mut machine, KeyList { keys: a, other: b, len }, vertices, scratch).unwrap().keys;
         let mut found = vec![0u64; len as usize];
