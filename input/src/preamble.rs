@@ -8,7 +8,6 @@ use super::columns::{Columns, mixes_separators};
 use super::file::InputFile;
 use super::head::Head;
 use super::header::{Header, HeaderNumbers, LONG};
-use super::lines::ReadSizes;
 use super::metis_rows::MetisHeader;
 use super::names::columns::{Separator, names_of};
 use super::number::{columns, shown, whole};
@@ -77,8 +76,8 @@ impl FirstLine {
 }
 
 /// Reads up to the first arc; in a file of comments only, arcs begin at its end.
-pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -> Result<FirstLine> {
-    let mut head = Head::new(file, sizes)?;
+pub(super) fn read(file: &InputFile, choice: Option<Header>) -> Result<FirstLine> {
+    let mut head = Head::new(file)?;
     let Some(first) = content(&mut head)? else {
         return Ok(FirstLine::without(Start { skip: head.end, lines: head.number, columns: Columns::TWO }));
     };
@@ -144,7 +143,7 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
         let arcs = if kind == FirstLineKind::Arc { &arc } else { &header };
         let is_list = matches!(kind, FirstLineKind::Arc | FirstLineKind::Count) && arcs.columns.count > 2;
         if is_list && !is_settled {
-            check_tails(file, sizes, arcs, data)?;
+            check_tails(file, arcs, data)?;
         }
     }
     let alike = arc.columns == header.columns || matches!(kind, FirstLineKind::Sizes(_));
@@ -158,8 +157,8 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
 /// Warns of a long list if the first of three columns of integers only numbers its lines, as far as [`SAMPLE`] shows. As a tail, each vertex would
 /// have one arc; a third column that is always the same, such as a weight of 1, does not hold ends of arcs. Not for lists after a line `n m`: if that
 /// is the header of a METIS file, its rows may begin so.
-fn check_tails(file: &InputFile, sizes: ReadSizes, arcs: &Start, first: &FirstContent) -> Result<()> {
-    let mut head = Head::new(file, sizes)?;
+fn check_tails(file: &InputFile, arcs: &Start, first: &FirstContent) -> Result<()> {
+    let mut head = Head::new(file)?;
     let (mut lines, mut next, mut least, mut most) = (0, None::<u64>, u64::MAX, 0);
     while head.end < arcs.skip + SAMPLE {
         let is_before = head.number < arcs.lines;

@@ -10,7 +10,7 @@ use super::batch::DeliveryFailure;
 use super::compression::Compression;
 use super::file::InputFile;
 use super::frames::Frames;
-use super::lines::{self, ReadSizes, too_long};
+use super::lines::{self, LONGEST_LINE, ReadSizes, too_long};
 use super::parallel::{chunks, map_in_order, produce_and_drain};
 use trimill_system::Result;
 use trimill_system::control::{Control, Task};
@@ -23,7 +23,7 @@ pub(super) struct TextLines<'a> {
     /// Bytes of plain text before the first of them.
     pub(super) skip: u64,
     pub(super) before: u64,
-    pub(super) sizes: ReadSizes,
+    pub(super) window: u64,
     pub(super) task: &'a Task,
 }
 
@@ -34,10 +34,10 @@ pub(super) type ParseLines<'a> = dyn Fn(usize, &[u8]) -> Result<u64, DeliveryFai
 pub(super) fn parse_all(files: &[TextLines<'_>], control: &Control, parse: &ParseLines<'_>) -> Result<Vec<u64>> {
     // Ranges of plain files, and whole compressed ones.
     let mut work = Vec::new();
-    for (number, TextLines { file, skip, sizes, .. }) in files.iter().enumerate() {
+    for (number, TextLines { file, skip, window, .. }) in files.iter().enumerate() {
         match file.compression {
             Some(_) => work.push((number, None)),
-            None => work.extend(chunks(*skip..file.bytes, sizes.window).map(|range| (number, Some(range)))),
+            None => work.extend(chunks(*skip..file.bytes, *window).map(|range| (number, Some(range)))),
         }
     }
     let found = map_in_order(&work, control, |(number, range)| {
@@ -55,7 +55,7 @@ pub(super) fn parse_all(files: &[TextLines<'_>], control: &Control, parse: &Pars
 impl TextLines<'_> {
     fn plain(&self, range: &Range<u64>, parse: &dyn Fn(&[u8]) -> Result<u64, DeliveryFailure>) -> Result<u64> {
         let Self { file, skip, .. } = self;
-        let lines = lines::read(file, *skip, range, self.sizes)?;
+        let lines = lines::read(file, *skip, range)?;
         let arcs =
             parse(&lines).map_err(|failure| failure.locate(|error, at| file.locate(error, lines.at + at as u64)))?;
         self.task.advance(range.end - range.start);
@@ -70,15 +70,14 @@ impl TextLines<'_> {
         let Self { file, skip, before, .. } = self;
         let mut stream: Box<dyn BufRead> = match file.compression {
             // Several frames at a time take much memory.
-            Some(Compression::Zstd) if self.sizes.window == ReadSizes::USUAL.window => {
+            Some(Compression::Zstd) if self.window == ReadSizes::USUAL.window => {
                 Box::new(Frames::new(&file.file, Some(self.task)))
             }
             _ => file.stream(Some(self.task))?,
         };
         std::io::copy(&mut stream.by_ref().take(*skip), &mut std::io::sink()).map_err(|e| file.damaged(e))?;
-        let ReadSizes { window, longest_line, .. } = self.sizes;
-        let (block, line) = (BLOCK.min(window), before + 1);
-        let mut blocks = TextBlocks { file, stream, carry: Vec::new(), line, block, longest_line };
+        let (block, line) = (BLOCK.min(self.window), before + 1);
+        let mut blocks = TextBlocks { file, stream, carry: Vec::new(), line, block };
         let delivered = AtomicU64::new(0);
         produce_and_drain(
             control,
@@ -113,7 +112,6 @@ struct TextBlocks<'a> {
     carry: Vec<u8>,
     line: u64,
     block: u64,
-    longest_line: u64,
 }
 
 impl TextBlocks<'_> {
@@ -134,8 +132,8 @@ impl TextBlocks<'_> {
                 self.line += memchr::memchr_iter(b'\n', &block.bytes).count() as u64;
                 return Ok(true);
             }
-            if block.bytes.len() as u64 > self.longest_line {
-                return Err(too_long(self.longest_line, &block.bytes).at(&self.file.path).at_line(self.line));
+            if block.bytes.len() as u64 > LONGEST_LINE {
+                return Err(too_long(&block.bytes).at(&self.file.path).at_line(self.line));
             }
         }
     }
