@@ -18,7 +18,7 @@ use trimill_system::{Error, Result};
 /// The most bytes that are read after the first line that is no comment.
 pub(super) const SAMPLE: u64 = 1 << 16;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Start {
     /// Bytes, after decompression, before the first arc.
     pub(super) skip: u64,
@@ -26,7 +26,7 @@ pub(super) struct Start {
     pub(super) columns: Columns,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct FirstLine {
     pub(super) line: u64,
     pub(super) text: String,
@@ -45,8 +45,9 @@ pub(super) struct FirstLine {
     pub(super) announced: Option<u64>,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) enum FirstLineKind {
+    #[default]
     Arc,
     /// Names, or what the user calls a header. `unusual`: whether other columns than those that are taken could hold the ends of arcs.
     Names {
@@ -57,29 +58,12 @@ pub(super) enum FirstLineKind {
     Sizes(HeaderNumbers),
 }
 
-impl FirstLine {
-    /// Of a file of comments only, which ends at `end`.
-    fn without(end: Start) -> Self {
-        Self {
-            line: end.lines,
-            text: String::new(),
-            names_ends: false,
-            ends: None,
-            arc: end,
-            header: end,
-            kind: FirstLineKind::Arc,
-            metis: None,
-            metis_rows: None,
-            announced: None,
-        }
-    }
-}
-
 /// Reads up to the first arc; in a file of comments only, arcs begin at its end.
 pub(super) fn read(file: &InputFile, choice: Option<Header>) -> Result<FirstLine> {
     let mut head = Head::new(file)?;
     let Some(first) = content(&mut head)? else {
-        return Ok(FirstLine::without(Start { skip: head.end, lines: head.number, columns: Columns::TWO }));
+        let end = Start { skip: head.end, lines: head.number, columns: Columns::TWO };
+        return Ok(FirstLine { line: end.lines, arc: end, header: end, ..FirstLine::default() });
     };
     let FirstContent { text: ref line, start: skip, number, .. } = first;
     let mut header = Start { skip: head.end, lines: number, columns: Columns::TWO };
