@@ -67,7 +67,7 @@ impl TextLines<'_> {
         control: &Control,
         parse: &(dyn Fn(&[u8]) -> Result<u64, DeliveryFailure> + Sync),
     ) -> Result<u64> {
-        let Self { file, skip, before, .. } = self;
+        let Self { file, skip, .. } = self;
         let mut stream: Box<dyn BufRead> = match file.compression {
             // Several frames at a time take much memory.
             Some(Compression::Zstd) if self.window == ReadSizes::USUAL.window => {
@@ -76,19 +76,37 @@ impl TextLines<'_> {
             _ => file.stream(Some(self.task))?,
         };
         std::io::copy(&mut stream.by_ref().take(*skip), &mut std::io::sink()).map_err(|e| file.damaged(e))?;
-        let (block, line) = (BLOCK.min(self.window), before + 1);
-        let mut blocks = TextBlocks { file, stream, carry: Vec::new(), line, block };
+        let (mut carry, mut line) = (Vec::new(), self.before + 1);
+        let fill = |block: &mut TextBlock| -> Result<bool> {
+            block.bytes.clear();
+            block.bytes.append(&mut carry);
+            block.first_line = line;
+            loop {
+                let before = block.bytes.len();
+                let mut next = stream.by_ref().take(BLOCK.min(self.window));
+                next.read_to_end(&mut block.bytes).map_err(|e| file.damaged(e))?;
+                if block.bytes.len() == before {
+                    return Ok(before > 0);
+                }
+                if let Some(newline) = memchr::memrchr(b'\n', &block.bytes[before..]) {
+                    let end = before + newline + 1;
+                    carry.extend_from_slice(&block.bytes[end..]);
+                    block.bytes.truncate(end);
+                    line += memchr::memchr_iter(b'\n', &block.bytes).count() as u64;
+                    return Ok(true);
+                }
+                if block.bytes.len() as u64 > LONGEST_LINE {
+                    return Err(too_long(&block.bytes).at(&file.path).at_line(line));
+                }
+            }
+        };
         let delivered = AtomicU64::new(0);
-        produce_and_drain(
-            control,
-            |block| blocks.next(block),
-            |block| {
-                let arcs = parse(&block.bytes)
-                    .map_err(|failure| failure.locate(|error, at| error.at(&file.path).at_line(block.line_of(at))))?;
-                delivered.fetch_add(arcs, Ordering::Relaxed);
-                Ok(())
-            },
-        )?;
+        produce_and_drain(control, fill, |block: &mut TextBlock| {
+            let arcs = parse(&block.bytes)
+                .map_err(|failure| failure.locate(|error, at| error.at(&file.path).at_line(block.line_of(at))))?;
+            delivered.fetch_add(arcs, Ordering::Relaxed);
+            Ok(())
+        })?;
         Ok(delivered.into_inner())
     }
 }
@@ -103,38 +121,5 @@ struct TextBlock {
 impl TextBlock {
     fn line_of(&self, at: usize) -> u64 {
         self.first_line + memchr::memchr_iter(b'\n', &self.bytes[..at]).count() as u64
-    }
-}
-
-struct TextBlocks<'a> {
-    file: &'a InputFile,
-    stream: Box<dyn BufRead + 'a>,
-    carry: Vec<u8>,
-    line: u64,
-    block: u64,
-}
-
-impl TextBlocks<'_> {
-    fn next(&mut self, block: &mut TextBlock) -> Result<bool> {
-        block.bytes.clear();
-        block.bytes.append(&mut self.carry);
-        block.first_line = self.line;
-        loop {
-            let before = block.bytes.len();
-            self.stream.by_ref().take(self.block).read_to_end(&mut block.bytes).map_err(|e| self.file.damaged(e))?;
-            if block.bytes.len() == before {
-                return Ok(before > 0);
-            }
-            if let Some(newline) = memchr::memrchr(b'\n', &block.bytes[before..]) {
-                let end = before + newline + 1;
-                self.carry.extend_from_slice(&block.bytes[end..]);
-                block.bytes.truncate(end);
-                self.line += memchr::memchr_iter(b'\n', &block.bytes).count() as u64;
-                return Ok(true);
-            }
-            if block.bytes.len() as u64 > LONGEST_LINE {
-                return Err(too_long(&block.bytes).at(&self.file.path).at_line(self.line));
-            }
-        }
     }
 }
