@@ -83,10 +83,10 @@ impl MatrixMarket {
     }
 
     #[inline(always)]
-    fn check(&self, row: u64, column: u64) -> Result<(), (String, String)> {
+    fn check(&self, row: u64, column: u64) -> Result<()> {
         if row.wrapping_sub(1) >= self.rows || column.wrapping_sub(1) >= self.rows {
             let found = format!("the entry {row} {column}, which is outside of the matrix");
-            return Err((found, format!("rows and columns from 1 to {}", self.rows)));
+            return Err(Error::data("", found).expected(format!("rows and columns from 1 to {}", self.rows)));
         }
         Ok(())
     }

@@ -38,9 +38,10 @@ struct List {
 }
 
 #[inline(always)]
-fn check_ids(tail: u64, head: u64) -> Result<(), (String, String)> {
+fn check_ids(tail: u64, head: u64) -> Result<()> {
     if tail.max(head) == u64::MAX {
-        return Err((format!("the id {}, which is too large", u64::MAX), format!("ids up to {}", u64::MAX - 1)));
+        let found = format!("the id {}, which is too large", u64::MAX);
+        return Err(Error::data("", found).expected(format!("ids up to {}", u64::MAX - 1)));
     }
     Ok(())
 }
