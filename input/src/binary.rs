@@ -17,7 +17,6 @@ use super::batch::ArcBatch;
 use super::file::InputFile;
 use super::format::Format;
 use super::header::{Gather, HeaderNumbers, HeaderVerdict, LONG, judge};
-use super::lines::ReadSizes;
 use super::parallel::{chunks, in_order};
 use super::{ArcSink, Reader};
 use trimill_system::control::{Control, Task};
@@ -38,7 +37,7 @@ pub(super) struct Binary {
 
 impl Binary {
     /// Checks the sizes of files; `format` is one of the three, `named`: whether the user named it.
-    pub(super) fn open(files: Vec<InputFile>, format: Format, named: bool, sizes: ReadSizes) -> Result<Self> {
+    pub(super) fn open(files: Vec<InputFile>, format: Format, named: bool, window: u64) -> Result<Self> {
         let record = match format {
             Format::Graph500 => 12,
             Format::BinU64 => 16,
@@ -51,7 +50,7 @@ impl Binary {
                     .advice("the file is truncated, or of another format: name it with --format"));
             }
         }
-        let window = (sizes.window / record).max(1) * record;
+        let window = (window / record).max(1) * record;
         Ok(Self { files, format, named, record, window, cut_noted: Once::new() })
     }
 

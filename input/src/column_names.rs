@@ -3,14 +3,17 @@
 use std::fmt;
 use std::str::FromStr;
 
-#[cfg(feature = "cli")]
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use trimill_system::Error;
 
 /// The columns with the tails and with the heads of arcs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "[String; 2]", into = "[String; 2]")]
+#[cfg_attr(
+    feature = "cli",
+    derive(schemars::JsonSchema),
+    schemars(extend("items" = { "type": "string", "minLength": 1 }, "uniqueItems" = true))
+)]
 pub struct ColumnNames([String; 2]);
 
 impl ColumnNames {
@@ -32,24 +35,6 @@ impl ColumnNames {
     /// The name of the column with the tails, and of that with the heads.
     pub fn ends(&self) -> &[String; 2] {
         &self.0
-    }
-}
-
-#[cfg(feature = "cli")]
-impl JsonSchema for ColumnNames {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "ColumnNames".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "The columns with the tails and with the heads of arcs.",
-            "type": "array",
-            "items": { "type": "string", "minLength": 1 },
-            "minItems": 2,
-            "maxItems": 2,
-            "uniqueItems": true
-        })
     }
 }
 

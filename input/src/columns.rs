@@ -4,7 +4,7 @@
 
 use super::number::{digits, separates};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Columns {
     /// If the first column numbers the lines, as pandas and R write it: what separates it from the next one, a comma, a tab or a blank.
     pub(super) index: Option<u8>,

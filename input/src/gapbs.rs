@@ -13,7 +13,6 @@ use std::sync::Once;
 use super::arcs::SourceFacts;
 use super::compressed_rows::CompressedRows;
 use super::file::InputFile;
-use super::lines::ReadSizes;
 use super::npy::array::{NpyArray, NpyIntegers};
 use super::rows::{AdjacencyRows, MappedRows, RowChunk, read_in_parts};
 use super::storage::Storage;
@@ -65,7 +64,7 @@ pub(super) fn fits(head: &[u8], bytes: u64) -> bool {
 }
 
 impl GapbsSg {
-    pub(super) fn open(file: InputFile, tuning: ReadSizes) -> Result<Self> {
+    pub(super) fn open(file: InputFile, window: u64) -> Result<Self> {
         let wrong =
             |found: String| Error::data(&file.path, found).expected("a serialized graph of the GAP Benchmark Suite");
         let Some((directed, declared, vertices)) = header(&file.raw_head(OFFSETS)?) else {
@@ -107,7 +106,7 @@ impl GapbsSg {
             file.note_zeros(PLAIN, &Once::new())?;
         }
         let neighbours = NpyArray::within(file, OFFSETS + 8 * (vertices + 1), arcs, NpyIntegers::I32);
-        Ok(Self { rows: CompressedRows::new(offsets, neighbours, false, tuning.window, DAMAGED)?, directed })
+        Ok(Self { rows: CompressedRows::new(offsets, neighbours, false, window, DAMAGED)?, directed })
     }
 }
 

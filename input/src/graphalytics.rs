@@ -13,7 +13,6 @@ use super::compression::{Compression, with_suffix};
 use super::file::InputFile;
 use super::format::Format;
 use super::header::Header;
-use super::lines::ReadSizes;
 use super::text::EdgeListText;
 use super::{ArcSink, Reader};
 use properties::GraphalyticsProperties;
@@ -120,7 +119,7 @@ pub(super) struct Graphalytics {
 
 impl Graphalytics {
     /// `files`: properties, vertices, edges. Any other files, from an archive or of a format that the user named, are refused.
-    pub(super) fn open(files: Vec<InputFile>, sizes: ReadSizes) -> Result<Self> {
+    pub(super) fn open(files: Vec<InputFile>, window: u64) -> Result<Self> {
         let files: Result<[InputFile; 3], _> = files.try_into();
         let [properties, vertices, edges] = files.map_err(|files: Vec<InputFile>| {
             let input = files.first().map(|file| file.path.clone()).unwrap_or_default();
@@ -130,8 +129,8 @@ impl Graphalytics {
         })?;
         let told = GraphalyticsProperties::read(&properties)?;
         let (file, declared) = (vertices, told.declared_vertices);
-        let list = VertexList { file, edges: edges.clone(), declared, sizes };
-        let edges = EdgeListText::open(vec![edges], Some(Header::No), true, sizes)?;
+        let list = VertexList { file, edges: edges.clone(), declared, window };
+        let edges = EdgeListText::open(vec![edges], Some(Header::No), true, window)?;
         let (declared_edges, directed) = (told.declared_edges, told.directed);
         Ok(Self { edges, properties: properties.path, declared_edges, directed, list })
     }

@@ -5,14 +5,13 @@ use std::io::{BufRead, Read};
 use super::columns::has_bare_cr;
 use super::file::InputFile;
 use super::hints::{BYTE_ORDER_MARK, bare_cr, is_utf16, utf16};
-use super::lines::{ReadSizes, too_long};
+use super::lines::{LONGEST_LINE, too_long};
 use trimill_system::{Error, Result};
 
 pub(super) struct Head<'a> {
     pub(super) file: &'a InputFile,
     stream: Box<dyn BufRead + 'a>,
     line: Vec<u8>,
-    longest: u64,
     pub(super) number: u64,
     /// Where the current line begins, after a byte order mark.
     pub(super) start: u64,
@@ -20,9 +19,8 @@ pub(super) struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    pub(super) fn new(file: &'a InputFile, sizes: ReadSizes) -> Result<Self> {
-        let stream = file.stream(None)?;
-        Ok(Self { file, stream, line: Vec::new(), longest: sizes.longest_line, number: 0, start: 0, end: 0 })
+    pub(super) fn new(file: &'a InputFile) -> Result<Self> {
+        Ok(Self { file, stream: file.stream(None)?, line: Vec::new(), number: 0, start: 0, end: 0 })
     }
 
     /// The next line, with its line end; `None` after the last one.
@@ -31,7 +29,7 @@ impl<'a> Head<'a> {
         let read = self
             .stream
             .by_ref()
-            .take(self.longest)
+            .take(LONGEST_LINE)
             .read_until(b'\n', &mut self.line)
             .map_err(|e| self.file.damaged(e))?;
         if read == 0 {
@@ -40,8 +38,8 @@ impl<'a> Head<'a> {
         self.number += 1;
         self.start = self.end;
         self.end += read as u64;
-        if read as u64 == self.longest && !self.line.ends_with(b"\n") {
-            return Err(self.error_of(too_long(self.longest, &self.line)));
+        if read as u64 == LONGEST_LINE && !self.line.ends_with(b"\n") {
+            return Err(self.error_of(too_long(&self.line)));
         }
         if has_bare_cr(&self.line) {
             return Err(self.error_of(bare_cr()));

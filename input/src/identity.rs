@@ -81,13 +81,11 @@ impl FileIdentity {
 }
 
 impl Identity {
-    /// Identifies files, hashing unsettled ones. `Kind::Data`: a file that is not a regular one, cannot be read, or is being changed.
-    pub fn of<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>, control: &Control) -> Result<Self> {
-        let watched = paths.into_iter().map(|path| {
-            let path = path.as_ref();
-            Watched::new(path)?.ok_or_else(|| Error::data(path, "is not a regular file").expected("a file"))
-        });
-        Ok(Self::watched(&watched.collect::<Result<Vec<_>>>()?, control)?.unwrap_or_default())
+    /// Identifies a file, hashing it if it is unsettled. `Kind::Data`: a file that is not a regular one, cannot be read, or is being changed.
+    pub fn of(path: &Path, control: &Control) -> Result<Self> {
+        let watched = Watched::new(path)?;
+        let file = watched.ok_or_else(|| Error::data(path, "is not a regular file").expected("a file"))?;
+        Ok(Self::watched(&[file], control)?.unwrap_or_default())
     }
 
     /// The identity of files that are about to be read, unsettled ones hashed; `None` if one was moved or removed.

@@ -9,24 +9,25 @@ use super::hints::bare_cr;
 use super::storage::FilePart;
 use trimill_system::{Error, Result};
 
+/// The longest line, in bytes, of an edge list or a matrix.
+pub(super) const LONGEST_LINE: u64 = 1 << 20;
+
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReadSizes {
     pub(super) window: u64,
-    /// The longest line, in bytes, of an edge list or a matrix.
-    pub(super) longest_line: u64,
     /// The most bytes of the dictionaries of a table's columns, all together.
     #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
     pub(super) dictionaries: u64,
 }
 
 impl ReadSizes {
-    /// 8 MiB per task take about 10 ms to parse. A line longer than 1 MiB is not one of an edge list.
-    pub(super) const USUAL: Self = Self { window: 8 << 20, longest_line: 1 << 20, dictionaries: 1 << 30 };
+    /// 8 MiB per task take about 10 ms to parse.
+    pub(super) const USUAL: Self = Self { window: 8 << 20, dictionaries: 1 << 30 };
 
     /// For `threads` readers that may take `bytes` together: two windows each. Dictionaries take as much, half of which may be unused capacity.
     pub(super) fn within(bytes: u64, threads: u64) -> Self {
         let window = (bytes / 2 / threads).clamp(256 << 10, Self::USUAL.window);
-        Self { window, dictionaries: bytes / 2, ..Self::USUAL }
+        Self { window, dictionaries: bytes / 2 }
     }
 }
 
@@ -45,11 +46,11 @@ impl Deref for WholeLines {
 }
 
 /// The lines that begin in `range`; some line is known to begin at `start`.
-pub(super) fn read(file: &InputFile, start: u64, range: &Range<u64>, sizes: ReadSizes) -> Result<WholeLines> {
+pub(super) fn read(file: &InputFile, start: u64, range: &Range<u64>) -> Result<WholeLines> {
     // The byte before the range tells whether a line begins at its start.
     let first = if range.start > start { range.start - 1 } else { start };
     let owned = (range.end - first) as usize;
-    let mut beyond = sizes.longest_line.min(1 << 16);
+    let mut beyond: u64 = 1 << 16;
     loop {
         let window = file.window(first, range.end + beyond)?;
         let begin = if range.start == start {
@@ -64,24 +65,24 @@ pub(super) fn read(file: &InputFile, start: u64, range: &Range<u64>, sizes: Read
         let end = match memchr::memchr(b'\n', &window[owned - 1..]) {
             Some(newline) => owned + newline,
             None if first + window.len() as u64 == file.bytes => window.len(),
-            None if beyond < sizes.longest_line => {
-                beyond = (beyond * 4).min(sizes.longest_line);
+            None if beyond < LONGEST_LINE => {
+                beyond = (beyond * 4).min(LONGEST_LINE);
                 continue;
             }
             None => {
                 let line = memchr::memrchr(b'\n', &window[begin..owned - 1]).map_or(begin, |n| begin + n + 1);
-                return Err(file.locate(too_long(sizes.longest_line, &window[line..]), first + line as u64));
+                return Err(file.locate(too_long(&window[line..]), first + line as u64));
             }
         };
         return Ok(WholeLines { window, within: begin..end, at: first + begin as u64 });
     }
 }
 
-pub(super) fn too_long(longest: u64, line: &[u8]) -> Error {
+pub(super) fn too_long(line: &[u8]) -> Error {
     if has_bare_cr(line) {
         return bare_cr();
     }
-    Error::data("", format!("a line is longer than {longest} bytes"))
+    Error::data("", format!("a line is longer than {LONGEST_LINE} bytes"))
         .expected("lines of text")
         .advice("name the format with --format if this is not text")
 }

@@ -12,7 +12,6 @@ use super::batch::ArcBatch;
 use super::columns::Columns;
 use super::file::InputFile;
 use super::head::Head;
-use super::lines::ReadSizes;
 use super::number::{columns, shown, whole};
 use super::pairs;
 use super::text_blocks::{TextLines, parse_all};
@@ -25,7 +24,7 @@ const ADVICE: &str = "each line after the header is an entry: row, column, and i
 
 pub(super) struct MatrixMarket {
     file: InputFile,
-    sizes: ReadSizes,
+    window: u64,
     rows: u64,
     symmetric: bool,
     columns: Columns,
@@ -35,8 +34,8 @@ pub(super) struct MatrixMarket {
 }
 
 impl MatrixMarket {
-    pub(super) fn open(file: InputFile, sizes: ReadSizes) -> Result<Self> {
-        let mut head = Head::new(&file, sizes)?;
+    pub(super) fn open(file: InputFile, window: u64) -> Result<Self> {
+        let mut head = Head::new(&file)?;
         let first = head.next()?.unwrap_or_default().to_vec();
         let has_banner = has_banner(&first);
         let Banner { values, symmetric } = if has_banner { banner(&first, &head)? } else { Banner::default() };
@@ -65,11 +64,11 @@ impl MatrixMarket {
         }
         drop(head);
         let columns = entry.unwrap_or(Columns::TWO);
-        Ok(Self { rows, symmetric, columns, entries, start, has_banner, file, sizes })
+        Ok(Self { rows, symmetric, columns, entries, start, has_banner, file, window })
     }
 
     fn first_surplus(&self) -> Result<u64> {
-        let mut head = Head::new(&self.file, self.sizes)?;
+        let mut head = Head::new(&self.file)?;
         let mut left = self.entries;
         while let Some(line) = head.next()? {
             let entry = !pairs::is_blank_or_comment(line);
@@ -84,17 +83,17 @@ impl MatrixMarket {
     }
 
     #[inline(always)]
-    fn check(&self, row: u64, column: u64) -> Result<(), (String, String)> {
+    fn check(&self, row: u64, column: u64) -> Result<()> {
         if row.wrapping_sub(1) >= self.rows || column.wrapping_sub(1) >= self.rows {
             let found = format!("the entry {row} {column}, which is outside of the matrix");
-            return Err((found, format!("rows and columns from 1 to {}", self.rows)));
+            return Err(Error::data("", found).expected(format!("rows and columns from 1 to {}", self.rows)));
         }
         Ok(())
     }
 
     fn scan_entries(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
         task.advance(self.start);
-        let lines = TextLines { file: &self.file, skip: self.start, before: 0, sizes: self.sizes, task };
+        let lines = TextLines { file: &self.file, skip: self.start, before: 0, window: self.window, task };
         let found = parse_all(&[lines], control, &|_, lines| {
             let mut batch = ArcBatch::new(sink, control);
             pairs::parse(lines, self.columns, |row, column| self.check(row, column), ADVICE, &mut batch)?;

@@ -17,7 +17,6 @@ use super::batch::{ArcBatch, DeliveryFailure};
 use super::file::InputFile;
 use super::head::Head;
 use super::header::SymmetryKey;
-use super::lines::ReadSizes;
 use super::metis_rows::{MetisHeader, MetisRows};
 use super::number::{columns, shown, whole};
 use super::parallel::{chunks, in_order, map_in_order};
@@ -43,8 +42,8 @@ struct MetisRanges {
 }
 
 impl Metis {
-    pub(super) fn open(file: InputFile, sizes: ReadSizes) -> Result<Self> {
-        let mut head = Head::new(&file, sizes)?;
+    pub(super) fn open(file: InputFile, window: u64) -> Result<Self> {
+        let mut head = Head::new(&file)?;
         let Some(line) = head.next_content()? else {
             return Err(head.error("the file ends before the header").expected("a header 'n m [fmt [ncon]]'"));
         };
@@ -56,7 +55,7 @@ impl Metis {
         check_vertices(header.vertices).map_err(|error| error.at(&file.path).at_line(head.number))?;
         let start = head.end;
         drop(head);
-        Ok(Self { file, header, start, window: sizes.window, ranges: OnceLock::new() })
+        Ok(Self { file, header, start, window, ranges: OnceLock::new() })
     }
 
     /// The first call counts the lines of all ranges.

@@ -16,7 +16,6 @@ use super::header::Header;
 use super::hints::{
     BYTE_ORDER_MARK, bare_cr, is_comment_of_dimacs, is_problem_of_dimacs, mark_within, separated_otherwise,
 };
-use super::lines::ReadSizes;
 use super::number::shown;
 use super::pairs::is_blank_or_comment;
 use super::preamble::{FirstContent, SAMPLE, content, index_column, note_cut};
@@ -90,7 +89,7 @@ pub trait NameSink: Sync {
 
 pub(super) struct NamedEdges {
     lists: Vec<NamedList>,
-    sizes: ReadSizes,
+    window: u64,
     /// Whether it was logged that lines may be missing.
     cut_noted: Once,
 }
@@ -110,25 +109,25 @@ struct NamedList {
 }
 
 impl NamedEdges {
-    pub(super) fn open(files: Vec<InputFile>, header: Option<Header>, sizes: ReadSizes) -> Result<Self> {
-        let open = |file| NamedList::open(file, header, sizes);
+    pub(super) fn open(files: Vec<InputFile>, header: Option<Header>, window: u64) -> Result<Self> {
+        let open = |file| NamedList::open(file, header);
         let lists: Vec<NamedList> = files.into_iter().map(open).collect::<Result<_>>()?;
         // What the user calls a header may be anything, and differ from file to file.
         if lists.iter().any(|list| list.header.is_some()) {
             ends::check_alike(lists.iter().filter_map(|list| Some((&*list.file.path, list.ends.clone()?))))?;
         }
-        Ok(Self { lists, sizes, cut_noted: Once::new() })
+        Ok(Self { lists, window, cut_noted: Once::new() })
     }
 }
 
 impl NamedList {
-    fn open(file: InputFile, header: Option<Header>, sizes: ReadSizes) -> Result<Self> {
-        let mut head = Head::new(&file, sizes)?;
+    fn open(file: InputFile, header: Option<Header>) -> Result<Self> {
+        let mut head = Head::new(&file)?;
         let no_arcs = || Error::data(&file.path, "holds no arcs").expected("lines of two names");
         let Some(mut first) = content(&mut head)? else { return Err(no_arcs()) };
         let announced = first.announced;
         if header != Some(Header::No) {
-            refuse_dimacs(&file, sizes)?;
+            refuse_dimacs(&file)?;
         }
         let text = shown(first.text.trim_ascii());
         let names = names_of(&first.text).map_err(|found| head.error(found))?;
@@ -232,8 +231,8 @@ impl NamedList {
 }
 
 /// Refuses a DIMACS file: its lines would be arcs of `a` or `e`.
-fn refuse_dimacs(file: &InputFile, sizes: ReadSizes) -> Result<()> {
-    let mut head = Head::new(file, sizes)?;
+fn refuse_dimacs(file: &InputFile) -> Result<()> {
+    let mut head = Head::new(file)?;
     while head.end < SAMPLE
         && let Some(FirstContent { text, .. }) = content(&mut head)?
     {
@@ -266,7 +265,7 @@ impl Reader for NamedEdges {
     fn scan_names(&self, sink: &dyn NameSink, control: &Control, task: &Task) -> Result<u64> {
         let lines = |list| {
             let NamedList { file, skip, before, .. }: &NamedList = list;
-            TextLines { file, skip: *skip, before: *before, sizes: self.sizes, task }
+            TextLines { file, skip: *skip, before: *before, window: self.window, task }
         };
         let lines: Vec<TextLines<'_>> = self.lists.iter().map(lines).collect();
         let arcs = parse_all(&lines, control, &|list, lines| self.lists[list].parse(lines, sink, control))?;

@@ -11,7 +11,6 @@ use std::sync::Once;
 use super::arcs::SourceFacts;
 use super::batch::ArcBatch;
 use super::file::InputFile;
-use super::lines::ReadSizes;
 use super::parallel::{chunks, in_order};
 use super::{ArcSink, Reader};
 use array::{NpyArray, OF_MATRIX};
@@ -36,15 +35,15 @@ struct NpyPairs {
 }
 
 impl Npy {
-    pub(super) fn open(files: Vec<InputFile>, sizes: ReadSizes) -> Result<Self> {
+    pub(super) fn open(files: Vec<InputFile>, window: u64) -> Result<Self> {
         let files = files.into_iter().map(NpyPairs::open).collect::<Result<_>>()?;
-        Ok(Self { files, vertices: None, window: sizes.window, cut_noted: Once::new() })
+        Ok(Self { files, vertices: None, window, cut_noted: Once::new() })
     }
 
     /// The arrays must have the same length.
-    pub(super) fn of_columns(tails: NpyArray, heads: NpyArray, vertices: u64, sizes: ReadSizes) -> Self {
+    pub(super) fn of_columns(tails: NpyArray, heads: NpyArray, vertices: u64, window: u64) -> Self {
         let pairs = NpyPairs { arcs: tails.length, tails, heads: Some(heads) };
-        Self { files: vec![pairs], vertices: Some(vertices), window: sizes.window, cut_noted: Once::new() }
+        Self { files: vec![pairs], vertices: Some(vertices), window, cut_noted: Once::new() }
     }
 }
 

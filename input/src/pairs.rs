@@ -8,12 +8,11 @@ use super::hints::{BYTE_ORDER_MARK, about, bare_cr, mark_within};
 use super::number::{columns as split, describe, digits, separates, whole};
 use trimill_system::Error;
 
-/// `check`: what a format requires of the two numbers; its error is `(found, expected)`. `advice`: what the file may be instead, if lines have
-/// different columns.
+/// `check`: what a format requires of the two numbers. `advice`: what the file may be instead, if lines have different columns.
 pub(super) fn parse(
     bytes: &[u8],
     columns: Columns,
-    check: impl Fn(u64, u64) -> Result<(), (String, String)>,
+    check: impl Fn(u64, u64) -> Result<(), Error>,
     advice: &str,
     batch: &mut ArcBatch<'_>,
 ) -> Result<(), DeliveryFailure> {
@@ -44,9 +43,7 @@ pub(super) fn parse(
                 None => return Err(explain(bytes, start, columns)),
             },
         };
-        if let Err((found, expected)) = check(tail, head) {
-            return Err(DeliveryFailure::bad(start, found, expected));
-        }
+        check(tail, head).map_err(|error| DeliveryFailure::Bad(start, error))?;
         batch.push(tail, head)?;
     }
     Ok(())

@@ -8,7 +8,6 @@ use super::columns::{Columns, mixes_separators};
 use super::file::InputFile;
 use super::head::Head;
 use super::header::{Header, HeaderNumbers, LONG};
-use super::lines::ReadSizes;
 use super::metis_rows::MetisHeader;
 use super::names::columns::{Separator, names_of};
 use super::number::{columns, shown, whole};
@@ -19,7 +18,7 @@ use trimill_system::{Error, Result};
 /// The most bytes that are read after the first line that is no comment.
 pub(super) const SAMPLE: u64 = 1 << 16;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Start {
     /// Bytes, after decompression, before the first arc.
     pub(super) skip: u64,
@@ -27,7 +26,7 @@ pub(super) struct Start {
     pub(super) columns: Columns,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct FirstLine {
     pub(super) line: u64,
     pub(super) text: String,
@@ -46,8 +45,9 @@ pub(super) struct FirstLine {
     pub(super) announced: Option<u64>,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) enum FirstLineKind {
+    #[default]
     Arc,
     /// Names, or what the user calls a header. `unusual`: whether other columns than those that are taken could hold the ends of arcs.
     Names {
@@ -58,29 +58,12 @@ pub(super) enum FirstLineKind {
     Sizes(HeaderNumbers),
 }
 
-impl FirstLine {
-    /// Of a file of comments only, which ends at `end`.
-    fn without(end: Start) -> Self {
-        Self {
-            line: end.lines,
-            text: String::new(),
-            names_ends: false,
-            ends: None,
-            arc: end,
-            header: end,
-            kind: FirstLineKind::Arc,
-            metis: None,
-            metis_rows: None,
-            announced: None,
-        }
-    }
-}
-
 /// Reads up to the first arc; in a file of comments only, arcs begin at its end.
-pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -> Result<FirstLine> {
-    let mut head = Head::new(file, sizes)?;
+pub(super) fn read(file: &InputFile, choice: Option<Header>) -> Result<FirstLine> {
+    let mut head = Head::new(file)?;
     let Some(first) = content(&mut head)? else {
-        return Ok(FirstLine::without(Start { skip: head.end, lines: head.number, columns: Columns::TWO }));
+        let end = Start { skip: head.end, lines: head.number, columns: Columns::TWO };
+        return Ok(FirstLine { line: end.lines, arc: end, header: end, ..FirstLine::default() });
     };
     let FirstContent { text: ref line, start: skip, number, .. } = first;
     let mut header = Start { skip: head.end, lines: number, columns: Columns::TWO };
@@ -144,7 +127,7 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
         let arcs = if kind == FirstLineKind::Arc { &arc } else { &header };
         let is_list = matches!(kind, FirstLineKind::Arc | FirstLineKind::Count) && arcs.columns.count > 2;
         if is_list && !is_settled {
-            check_tails(file, sizes, arcs, data)?;
+            check_tails(file, arcs, data)?;
         }
     }
     let alike = arc.columns == header.columns || matches!(kind, FirstLineKind::Sizes(_));
@@ -158,8 +141,8 @@ pub(super) fn read(file: &InputFile, sizes: ReadSizes, choice: Option<Header>) -
 /// Warns of a long list if the first of three columns of integers only numbers its lines, as far as [`SAMPLE`] shows. As a tail, each vertex would
 /// have one arc; a third column that is always the same, such as a weight of 1, does not hold ends of arcs. Not for lists after a line `n m`: if that
 /// is the header of a METIS file, its rows may begin so.
-fn check_tails(file: &InputFile, sizes: ReadSizes, arcs: &Start, first: &FirstContent) -> Result<()> {
-    let mut head = Head::new(file, sizes)?;
+fn check_tails(file: &InputFile, arcs: &Start, first: &FirstContent) -> Result<()> {
+    let mut head = Head::new(file)?;
     let (mut lines, mut next, mut least, mut most) = (0, None::<u64>, u64::MAX, 0);
     while head.end < arcs.skip + SAMPLE {
         let is_before = head.number < arcs.lines;

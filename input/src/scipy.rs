@@ -39,7 +39,7 @@ pub(super) fn open(file: &InputFile, how: &HowToOpen<'_>) -> Result<Box<dyn Read
                     .expected(format!("{}, as there are rows of entries", rows.length))
                     .advice(SAVE_AGAIN));
             }
-            Box::new(Npy::of_columns(rows, columns, vertices, how.sizes))
+            Box::new(Npy::of_columns(rows, columns, vertices, how.sizes.window))
         }
         "csr" | "csc" => {
             let (indptr, indices) = (arrays.integers("indptr")?, arrays.integers("indices")?);

@@ -36,16 +36,6 @@ pub(super) struct Spool<'a> {
 
 impl<'a> Spool<'a> {
     pub(super) fn new(what: &'static str, from: &'a Path, dir: &'a Path, at_least: u64) -> Result<Self> {
-        Self::within(what, from, dir, at_least, room)
-    }
-
-    fn within(
-        what: &'static str,
-        from: &'a Path,
-        dir: &'a Path,
-        at_least: u64,
-        room: fn(&Path) -> Result<u64>,
-    ) -> Result<Self> {
         let free = room(dir)?;
         let file = Overflow::new(dir, MemoryLimit::new(Bytes::ZERO));
         let (pieces, rest) = (Vec::new(), Vec::with_capacity(PIECE));
@@ -170,15 +160,16 @@ mod tests {
     fn a_copy_ends_before_the_disk_is_full() {
         let dir = tempfile::tempdir().unwrap();
         let from = Path::new("in.mtx.gz");
-        let begin = |at_least| Spool::within("the plain text", from, dir.path(), at_least, small);
-        let error = begin(1001).err().unwrap();
+        let begin = |at_least| Spool::new("the plain text", from, dir.path(), at_least);
+        let error = begin(1 << 62).err().unwrap();
         assert_eq!(error.kind(), Kind::Resource);
         let text = error.to_string();
-        let said = "the plain text of in.mtx.gz does not fit: it takes at least 1001 B; expected no more than";
+        let said = "the plain text of in.mtx.gz does not fit: it takes at least 4.0 EiB; expected no more than";
         assert!(text.starts_with(&format!("{}: {said}", dir.path().display())), "{text}");
         assert!(text.contains("--work-dir"), "{text}");
 
-        let mut spool = begin(1000).unwrap();
+        let mut spool = begin(0).unwrap();
+        spool.room = small;
         spool.write(&[7; 600]).unwrap();
         spool.write(&[8; 400]).unwrap();
         // The free space is queried again, and is still 1000 bytes.

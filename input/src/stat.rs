@@ -39,20 +39,17 @@ impl Stat {
 
     /// Fails if the file at `path`, which had this state, has another one `now`.
     pub(super) fn unchanged(&self, now: &Self, path: &Path) -> Result<()> {
-        self.difference(now).map_or(Ok(()), |how| Err(changed(path, &how)))
-    }
-
-    fn difference(&self, now: &Self) -> Option<String> {
+        let differs = |how: &str| Err(changed(path, how));
         if self.inode != now.inode {
-            Some("another file was put in its place".into())
+            differs("another file was put in its place")
         } else if self.bytes != now.bytes {
-            Some(format!("it had {} bytes and now has {}", self.bytes, now.bytes))
+            differs(&format!("it had {} bytes and now has {}", self.bytes, now.bytes))
         } else if self.modified != now.modified {
-            Some("its time of modification differs".into())
+            differs("its time of modification differs")
         } else if self.changed != now.changed {
-            Some("its time of change differs: it was written, renamed, linked, or given other permissions".into())
+            differs("its time of change differs: it was written, renamed, linked, or given other permissions")
         } else {
-            None
+            Ok(())
         }
     }
 

@@ -17,7 +17,7 @@ use trimill_system::{Control, Result};
 const WINDOWS: [u64; 7] = [1, 2, 7, 16, 61, 1000, 1 << 16];
 
 fn open(paths: &[PathBuf], reading: InputSettings, window: u64) -> Result<Source> {
-    let sizes = ReadSizes { window, longest_line: 1 << 12, ..ReadSizes::USUAL };
+    let sizes = ReadSizes { window, ..ReadSizes::USUAL };
     let how = HowToOpen { work_dir: &std::env::temp_dir(), sizes, streams: false, control: &Control::silent() };
     Source::open_how(paths, reading, &how)
 }

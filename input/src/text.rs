@@ -13,7 +13,6 @@ use super::ends::check_alike;
 use super::file::InputFile;
 use super::head::Head;
 use super::header::{ArcStatistics, Gather, Header, HeaderNumbers, HeaderVerdict, LONG, judge};
-use super::lines::ReadSizes;
 use super::number::{columns, whole};
 use super::pairs;
 use super::preamble::{self, FirstLine, FirstLineKind, Start};
@@ -24,7 +23,7 @@ use trimill_system::{Error, Result};
 
 pub(super) struct EdgeListText {
     lists: Vec<List>,
-    sizes: ReadSizes,
+    window: u64,
     named: bool,
     /// Whether the note on columns, one for all files, was logged.
     noted: Once,
@@ -39,20 +38,21 @@ struct List {
 }
 
 #[inline(always)]
-fn check_ids(tail: u64, head: u64) -> Result<(), (String, String)> {
+fn check_ids(tail: u64, head: u64) -> Result<()> {
     if tail.max(head) == u64::MAX {
-        return Err((format!("the id {}, which is too large", u64::MAX), format!("ids up to {}", u64::MAX - 1)));
+        let found = format!("the id {}, which is too large", u64::MAX);
+        return Err(Error::data("", found).expected(format!("ids up to {}", u64::MAX - 1)));
     }
     Ok(())
 }
 
 impl EdgeListText {
     /// `header`: what the first line of each file is; `named`: whether the user named the format.
-    pub(super) fn open(files: Vec<InputFile>, header: Option<Header>, named: bool, sizes: ReadSizes) -> Result<Self> {
+    pub(super) fn open(files: Vec<InputFile>, header: Option<Header>, named: bool, window: u64) -> Result<Self> {
         let lists = files
             .into_iter()
             .map(|file| {
-                let first = preamble::read(&file, sizes, header)?;
+                let first = preamble::read(&file, header)?;
                 Ok(List { file, first, start: OnceLock::new() })
             })
             .collect::<Result<Vec<List>>>()?;
@@ -67,7 +67,7 @@ impl EdgeListText {
         check_alike(lists.iter().filter_map(|list| Some((&*list.file.path, list.first.ends.clone()?)))).map_err(
             |error| error.also("if the first two columns of all files hold the ends of edges, add --header yes"),
         )?;
-        Ok(Self { lists, sizes, named, noted: Once::new(), cut_noted: Once::new() })
+        Ok(Self { lists, window, named, noted: Once::new(), cut_noted: Once::new() })
     }
 
     fn start(&self, list: &List, control: &Control) -> Result<Start> {
@@ -75,7 +75,7 @@ impl EdgeListText {
             return Ok(start);
         }
         let metis_rows = match list.first.metis_rows {
-            Some(rows) if !self.named && self.begins_as_metis(list, rows)? => Some(rows),
+            Some(rows) if !self.named && list.begins_as_metis(rows)? => Some(rows),
             _ => None,
         };
         let gather = |n| {
@@ -83,7 +83,7 @@ impl EdgeListText {
             let task = control.task("header", Some(list.file.bytes), Unit::Bytes);
             self.scan_lists(&[(list, list.first.header)], &gather, control, &task)?;
             let rest = gather.finish();
-            let metis = metis_rows == Some(rest.lines) && self.may_be_metis(list, &rest)?;
+            let metis = metis_rows == Some(rest.lines) && list.may_be_metis(&rest)?;
             if metis { Err(list.is_metis()) } else { Ok(rest) }
         };
         let start = match list.first.kind {
@@ -98,12 +98,12 @@ impl EdgeListText {
             FirstLineKind::Sizes(declared) => {
                 let rest = gather(declared.n)?;
                 match judge(declared, &rest) {
-                    HeaderVerdict::Arc if rest.lines < LONG && !self.named && self.has_rows_of_metis(list)? => {
+                    HeaderVerdict::Arc if rest.lines < LONG && !self.named && list.has_rows_of_metis()? => {
                         return Err(list.is_metis());
                     }
                     HeaderVerdict::Arc => list.first.arc,
                     // As many rows as vertices: a METIS file with a wrong number of edges in its header, or a list with weights.
-                    HeaderVerdict::Header if !declared.alike && !self.named && self.may_be_metis(list, &rest)? => {
+                    HeaderVerdict::Header if !declared.alike && !self.named && list.may_be_metis(&rest)? => {
                         return Err(list.is_metis());
                     }
                     HeaderVerdict::Header => list.note_header(),
@@ -123,9 +123,9 @@ impl EdgeListText {
         control: &Control,
         task: &Task,
     ) -> Result<Vec<u64>> {
-        let (sizes, mut texts) = (self.sizes, Vec::with_capacity(lists.len()));
+        let mut texts = Vec::with_capacity(lists.len());
         for (List { file, .. }, Start { skip, lines, .. }) in lists {
-            texts.push(TextLines { file, skip: *skip, before: *lines, sizes, task });
+            texts.push(TextLines { file, skip: *skip, before: *lines, window: self.window, task });
         }
         parse_all(&texts, control, &|number, lines| {
             let (list, start) = lists[number];
@@ -133,77 +133,6 @@ impl EdgeListText {
             pairs::parse(lines, start.columns, check_ids, list.first.advice(), &mut batch)?;
             Ok(batch.finish()?)
         })
-    }
-
-    /// Whether all lines of a list hold zeros and ones only, or integers in more columns than edges have attributes.
-    fn has_only_entries(
-        &self,
-        list: &List,
-        Start { lines, columns: Columns { index, count, .. }, .. }: Start,
-    ) -> Result<bool> {
-        let is_integer = |number: &[u8]| whole(number.strip_prefix(b"-").unwrap_or(number)).is_some();
-        self.all_after(list, lines, u64::MAX, |line| {
-            let mut entries = columns(line.trim_ascii()).skip(index.is_some().into());
-            pairs::is_blank_or_comment(line)
-                || entries.all(|entry| matches!(entry, b"0" | b"1") || count >= 8 && is_integer(entry))
-        })
-    }
-
-    /// Whether a list may begin like a METIS file of `rows` rows; most edge lists do not.
-    fn begins_as_metis(&self, list: &List, rows: u64) -> Result<bool> {
-        let Some(header) = &list.first.metis else { return Ok(false) };
-        let mut lines = 0;
-        self.all_after(list, list.first.line, list.sample_end(), |line| {
-            if pairs::is_blank_or_comment(line) {
-                return true;
-            }
-            lines += 1;
-            let neighbour = columns(line.trim_ascii()).nth(header.before_neighbours as usize).and_then(whole);
-            lines <= rows && neighbour.is_some_and(|id| (1..=header.vertices).contains(&id))
-        })
-    }
-
-    /// Whether a list could also be a METIS file: as many lines as vertices, blank ones included.
-    fn may_be_metis(&self, list: &List, rest: &ArcStatistics) -> Result<bool> {
-        let Some(header) = &list.first.metis else { return Ok(false) };
-        if (rest.least == 0 && header.before_neighbours == 0) || rest.lines > header.vertices {
-            return Ok(false);
-        }
-        let mut lines = rest.lines;
-        let are_fewer = self.all_after(list, list.first.line, u64::MAX, |line| {
-            lines += u64::from(line.trim_ascii().is_empty());
-            lines < header.vertices
-        })?;
-        Ok(!are_fewer)
-    }
-
-    /// Whether the lines of a short list are rows of a METIS file, perhaps with a wrong header: each neighbour lists the vertex, too.
-    fn has_rows_of_metis(&self, list: &List) -> Result<bool> {
-        let mut rows: Vec<Vec<u64>> = Vec::new();
-        self.all_after(list, list.first.line, list.sample_end(), |line| {
-            if !line.starts_with(b"%") {
-                rows.push(columns(line.trim_ascii()).map_while(whole).collect());
-            }
-            true
-        })?;
-        let row_of = |vertex: u64| rows.get(usize::try_from(vertex.checked_sub(1)?).ok()?);
-        let list_each_other = |vertex, &neighbour: &u64| {
-            neighbour != vertex && row_of(neighbour).is_some_and(|row| row.contains(&vertex))
-        };
-        Ok((1..).zip(&rows).all(|(vertex, row)| row.iter().all(|neighbour| list_each_other(vertex, neighbour))))
-    }
-
-    /// Whether `fits` holds for all lines after line `after` that begin before byte `end`. Stops at the first other one.
-    fn all_after(&self, list: &List, after: u64, end: u64, mut fits: impl FnMut(&[u8]) -> bool) -> Result<bool> {
-        let mut head = Head::new(&list.file, self.sizes)?;
-        while head.end < end {
-            let is_after = head.number >= after;
-            let Some(line) = head.next()? else { break };
-            if is_after && !fits(line) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 }
 
@@ -266,6 +195,73 @@ impl List {
 
     fn sample_end(&self) -> u64 {
         self.first.header.skip + preamble::SAMPLE
+    }
+
+    /// Whether all lines of a list hold zeros and ones only, or integers in more columns than edges have attributes.
+    fn has_only_entries(&self, Start { lines, columns: Columns { index, count, .. }, .. }: Start) -> Result<bool> {
+        let is_integer = |number: &[u8]| whole(number.strip_prefix(b"-").unwrap_or(number)).is_some();
+        self.all_after(lines, u64::MAX, |line| {
+            let mut entries = columns(line.trim_ascii()).skip(index.is_some().into());
+            pairs::is_blank_or_comment(line)
+                || entries.all(|entry| matches!(entry, b"0" | b"1") || count >= 8 && is_integer(entry))
+        })
+    }
+
+    /// Whether a list may begin like a METIS file of `rows` rows; most edge lists do not.
+    fn begins_as_metis(&self, rows: u64) -> Result<bool> {
+        let Some(header) = &self.first.metis else { return Ok(false) };
+        let mut lines = 0;
+        self.all_after(self.first.line, self.sample_end(), |line| {
+            if pairs::is_blank_or_comment(line) {
+                return true;
+            }
+            lines += 1;
+            let neighbour = columns(line.trim_ascii()).nth(header.before_neighbours as usize).and_then(whole);
+            lines <= rows && neighbour.is_some_and(|id| (1..=header.vertices).contains(&id))
+        })
+    }
+
+    /// Whether a list could also be a METIS file: as many lines as vertices, blank ones included.
+    fn may_be_metis(&self, rest: &ArcStatistics) -> Result<bool> {
+        let Some(header) = &self.first.metis else { return Ok(false) };
+        if (rest.least == 0 && header.before_neighbours == 0) || rest.lines > header.vertices {
+            return Ok(false);
+        }
+        let mut lines = rest.lines;
+        let are_fewer = self.all_after(self.first.line, u64::MAX, |line| {
+            lines += u64::from(line.trim_ascii().is_empty());
+            lines < header.vertices
+        })?;
+        Ok(!are_fewer)
+    }
+
+    /// Whether the lines of a short list are rows of a METIS file, perhaps with a wrong header: each neighbour lists the vertex, too.
+    fn has_rows_of_metis(&self) -> Result<bool> {
+        let mut rows: Vec<Vec<u64>> = Vec::new();
+        self.all_after(self.first.line, self.sample_end(), |line| {
+            if !line.starts_with(b"%") {
+                rows.push(columns(line.trim_ascii()).map_while(whole).collect());
+            }
+            true
+        })?;
+        let row_of = |vertex: u64| rows.get(usize::try_from(vertex.checked_sub(1)?).ok()?);
+        let list_each_other = |vertex, &neighbour: &u64| {
+            neighbour != vertex && row_of(neighbour).is_some_and(|row| row.contains(&vertex))
+        };
+        Ok((1..).zip(&rows).all(|(vertex, row)| row.iter().all(|neighbour| list_each_other(vertex, neighbour))))
+    }
+
+    /// Whether `fits` holds for all lines after line `after` that begin before byte `end`. Stops at the first other one.
+    fn all_after(&self, after: u64, end: u64, mut fits: impl FnMut(&[u8]) -> bool) -> Result<bool> {
+        let mut head = Head::new(&self.file)?;
+        while head.end < end {
+            let is_after = head.number >= after;
+            let Some(line) = head.next()? else { break };
+            if is_after && !fits(line) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn error(&self, found: String) -> Error {
@@ -336,7 +332,7 @@ impl Reader for EdgeListText {
         preamble::note_cut(announced, arcs, &self.cut_noted);
         for (&(list, start), &arcs) in lists.iter().zip(&found) {
             let rows = start.columns.count;
-            if !self.named && rows > 2 && arcs == u64::from(rows) && self.has_only_entries(list, start)? {
+            if !self.named && rows > 2 && arcs == u64::from(rows) && list.has_only_entries(start)? {
                 return Err(list.is_dense(start));
             }
         }

@@ -10,7 +10,7 @@ use super::batch::DeliveryFailure;
 use super::compression::Compression;
 use super::file::InputFile;
 use super::frames::Frames;
-use super::lines::{self, ReadSizes, too_long};
+use super::lines::{self, LONGEST_LINE, ReadSizes, too_long};
 use super::parallel::{chunks, map_in_order, produce_and_drain};
 use trimill_system::Result;
 use trimill_system::control::{Control, Task};
@@ -23,7 +23,7 @@ pub(super) struct TextLines<'a> {
     /// Bytes of plain text before the first of them.
     pub(super) skip: u64,
     pub(super) before: u64,
-    pub(super) sizes: ReadSizes,
+    pub(super) window: u64,
     pub(super) task: &'a Task,
 }
 
@@ -34,10 +34,10 @@ pub(super) type ParseLines<'a> = dyn Fn(usize, &[u8]) -> Result<u64, DeliveryFai
 pub(super) fn parse_all(files: &[TextLines<'_>], control: &Control, parse: &ParseLines<'_>) -> Result<Vec<u64>> {
     // Ranges of plain files, and whole compressed ones.
     let mut work = Vec::new();
-    for (number, TextLines { file, skip, sizes, .. }) in files.iter().enumerate() {
+    for (number, TextLines { file, skip, window, .. }) in files.iter().enumerate() {
         match file.compression {
             Some(_) => work.push((number, None)),
-            None => work.extend(chunks(*skip..file.bytes, sizes.window).map(|range| (number, Some(range)))),
+            None => work.extend(chunks(*skip..file.bytes, *window).map(|range| (number, Some(range)))),
         }
     }
     let found = map_in_order(&work, control, |(number, range)| {
@@ -55,7 +55,7 @@ pub(super) fn parse_all(files: &[TextLines<'_>], control: &Control, parse: &Pars
 impl TextLines<'_> {
     fn plain(&self, range: &Range<u64>, parse: &dyn Fn(&[u8]) -> Result<u64, DeliveryFailure>) -> Result<u64> {
         let Self { file, skip, .. } = self;
-        let lines = lines::read(file, *skip, range, self.sizes)?;
+        let lines = lines::read(file, *skip, range)?;
         let arcs =
             parse(&lines).map_err(|failure| failure.locate(|error, at| file.locate(error, lines.at + at as u64)))?;
         self.task.advance(range.end - range.start);
@@ -67,29 +67,46 @@ impl TextLines<'_> {
         control: &Control,
         parse: &(dyn Fn(&[u8]) -> Result<u64, DeliveryFailure> + Sync),
     ) -> Result<u64> {
-        let Self { file, skip, before, .. } = self;
+        let Self { file, skip, .. } = self;
         let mut stream: Box<dyn BufRead> = match file.compression {
             // Several frames at a time take much memory.
-            Some(Compression::Zstd) if self.sizes.window == ReadSizes::USUAL.window => {
+            Some(Compression::Zstd) if self.window == ReadSizes::USUAL.window => {
                 Box::new(Frames::new(&file.file, Some(self.task)))
             }
             _ => file.stream(Some(self.task))?,
         };
         std::io::copy(&mut stream.by_ref().take(*skip), &mut std::io::sink()).map_err(|e| file.damaged(e))?;
-        let ReadSizes { window, longest_line, .. } = self.sizes;
-        let (block, line) = (BLOCK.min(window), before + 1);
-        let mut blocks = TextBlocks { file, stream, carry: Vec::new(), line, block, longest_line };
+        let (mut carry, mut line) = (Vec::new(), self.before + 1);
+        let fill = |block: &mut TextBlock| -> Result<bool> {
+            block.bytes.clear();
+            block.bytes.append(&mut carry);
+            block.first_line = line;
+            loop {
+                let before = block.bytes.len();
+                let mut next = stream.by_ref().take(BLOCK.min(self.window));
+                next.read_to_end(&mut block.bytes).map_err(|e| file.damaged(e))?;
+                if block.bytes.len() == before {
+                    return Ok(before > 0);
+                }
+                if let Some(newline) = memchr::memrchr(b'\n', &block.bytes[before..]) {
+                    let end = before + newline + 1;
+                    carry.extend_from_slice(&block.bytes[end..]);
+                    block.bytes.truncate(end);
+                    line += memchr::memchr_iter(b'\n', &block.bytes).count() as u64;
+                    return Ok(true);
+                }
+                if block.bytes.len() as u64 > LONGEST_LINE {
+                    return Err(too_long(&block.bytes).at(&file.path).at_line(line));
+                }
+            }
+        };
         let delivered = AtomicU64::new(0);
-        produce_and_drain(
-            control,
-            |block| blocks.next(block),
-            |block| {
-                let arcs = parse(&block.bytes)
-                    .map_err(|failure| failure.locate(|error, at| error.at(&file.path).at_line(block.line_of(at))))?;
-                delivered.fetch_add(arcs, Ordering::Relaxed);
-                Ok(())
-            },
-        )?;
+        produce_and_drain(control, fill, |block: &mut TextBlock| {
+            let arcs = parse(&block.bytes)
+                .map_err(|failure| failure.locate(|error, at| error.at(&file.path).at_line(block.line_of(at))))?;
+            delivered.fetch_add(arcs, Ordering::Relaxed);
+            Ok(())
+        })?;
         Ok(delivered.into_inner())
     }
 }
@@ -104,39 +121,5 @@ struct TextBlock {
 impl TextBlock {
     fn line_of(&self, at: usize) -> u64 {
         self.first_line + memchr::memchr_iter(b'\n', &self.bytes[..at]).count() as u64
-    }
-}
-
-struct TextBlocks<'a> {
-    file: &'a InputFile,
-    stream: Box<dyn BufRead + 'a>,
-    carry: Vec<u8>,
-    line: u64,
-    block: u64,
-    longest_line: u64,
-}
-
-impl TextBlocks<'_> {
-    fn next(&mut self, block: &mut TextBlock) -> Result<bool> {
-        block.bytes.clear();
-        block.bytes.append(&mut self.carry);
-        block.first_line = self.line;
-        loop {
-            let before = block.bytes.len();
-            self.stream.by_ref().take(self.block).read_to_end(&mut block.bytes).map_err(|e| self.file.damaged(e))?;
-            if block.bytes.len() == before {
-                return Ok(before > 0);
-            }
-            if let Some(newline) = memchr::memrchr(b'\n', &block.bytes[before..]) {
-                let end = before + newline + 1;
-                self.carry.extend_from_slice(&block.bytes[end..]);
-                block.bytes.truncate(end);
-                self.line += memchr::memchr_iter(b'\n', &block.bytes).count() as u64;
-                return Ok(true);
-            }
-            if block.bytes.len() as u64 > self.longest_line {
-                return Err(too_long(self.longest_line, &block.bytes).at(&self.file.path).at_line(self.line));
-            }
-        }
     }
 }

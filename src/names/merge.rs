@@ -63,10 +63,64 @@ impl Merging<'_> {
             control.check()?;
             let _taken = budget.take(Bytes(runs.len() as u64 * Self::of_run(runs, buffer)));
             let range = [i.checked_sub(1).and_then(bound), bound(i)];
-            let merged = RangeMerge::new(self, range, buffer as usize)?.run(control)?;
+            let merged = self.merge(range, buffer as usize)?;
             task.advance(bytes / (splitters.len() as u64 + 1));
             Ok(merged)
         })
+    }
+
+    fn merge(&self, range: [Option<&[u8]>; 2], buffer: usize) -> Result<MergedRange> {
+        let Self { waiting, runs, control, .. } = *self;
+        let [from, to] = range;
+        // All names of the range share the common prefix of its first and its last one.
+        let first = from.or_else(|| runs.iter().map(|run| &*run.pieces[0].first).min());
+        let last = to.or_else(|| runs.iter().map(|run| &*run.last).max());
+        let alike = first.zip(last).map_or(0, |(first, last)| shared(first, last));
+        let mut cursors = Vec::with_capacity(runs.len());
+        // The next name of each cursor that has one: its prefix after the common one, the name, the cursor.
+        let mut heap = BinaryHeap::<Reverse<(u64, Vec<u8>, usize)>>::with_capacity(runs.len());
+        for (i, run) in runs.iter().enumerate() {
+            let (mut cursor, mut name) = (RunCursor::new(run, range, alike, buffer), Vec::new());
+            let mut prefix = cursor.next(&mut name, waiting)?;
+            while prefix.is_some() && from.is_some_and(|from| &*name < from) {
+                prefix = cursor.next(&mut name, waiting)?;
+            }
+            heap.extend(prefix.map(|prefix| Reverse((prefix, name, i))));
+            cursors.push(cursor);
+        }
+        let numbers = runs.iter().map(|_| Vec::new()).collect();
+        let mut merged = MergedRange { count: 0, names: Vec::new(), numbers };
+        // Merged names that are not in a chunk yet, and the last one of them.
+        let (mut names, mut last) = (Vec::<u8>::new(), Vec::<u8>::new());
+        while let Some(mut least) = heap.peek_mut() {
+            let Reverse((prefix, name, run)) = &mut *least;
+            let (cursor, numbers) = (&mut cursors[*run], &mut merged.numbers[*run]);
+            if merged.count == 0 || *name != last {
+                put_name(name, shared(name, &last), &mut names);
+                last.clear();
+                last.extend_from_slice(name);
+                merged.count += 1;
+                if names.len() >= LARGEST_BUFFER as usize {
+                    control.check()?;
+                    merged.names.push(waiting.names.put(std::mem::take(&mut names))?);
+                }
+            }
+            cursor.numbers.push((merged.count - 1) as u32);
+            if cursor.numbers.len() * size_of::<u32>() >= buffer {
+                numbers.push(waiting.put_arcs(&cursor.numbers)?);
+                cursor.numbers.clear();
+            }
+            match cursor.next(name, waiting)? {
+                Some(next) => *prefix = next,
+                None => drop(PeekMut::pop(least)),
+            }
+        }
+        let numbers = cursors.iter().zip(&mut merged.numbers);
+        for (cursor, numbers) in numbers.filter(|(cursor, _)| !cursor.numbers.is_empty()) {
+            numbers.push(waiting.put_arcs(&cursor.numbers)?);
+        }
+        merged.names.push(waiting.names.put(names)?);
+        Ok(merged)
     }
 
     fn splitters(&self) -> Vec<&[u8]> {
@@ -80,73 +134,6 @@ impl Merging<'_> {
         let mut splitters: Vec<&[u8]> = (1..ranges).map(|i| firsts[i * firsts.len() / ranges]).collect();
         splitters.dedup();
         splitters
-    }
-}
-
-struct RangeMerge<'a> {
-    waiting: &'a WaitingRuns,
-    cursors: Vec<RunCursor<'a>>,
-    /// The next name of each cursor that has one: [`prefix`] after the range's common prefix, the name, the cursor.
-    heap: BinaryHeap<Reverse<(u64, Vec<u8>, usize)>>,
-    merged: MergedRange,
-    /// Merged names that are not in a chunk yet, and the last one of them.
-    names: Vec<u8>,
-    last: Vec<u8>,
-    buffer: usize,
-}
-
-impl<'a> RangeMerge<'a> {
-    fn new(of: &Merging<'a>, [from, to]: [Option<&'a [u8]>; 2], buffer: usize) -> Result<Self> {
-        // All names of the range share the common prefix of its first and its last one.
-        let first = from.or_else(|| of.runs.iter().map(|run| &*run.pieces[0].first).min());
-        let last = to.or_else(|| of.runs.iter().map(|run| &*run.last).max());
-        let alike = first.zip(last).map_or(0, |(first, last)| shared(first, last));
-        let (mut cursors, mut heap) = (Vec::with_capacity(of.runs.len()), BinaryHeap::with_capacity(of.runs.len()));
-        for (i, run) in of.runs.iter().enumerate() {
-            let (mut cursor, mut name) = (RunCursor::new(run, [from, to], alike, buffer), Vec::new());
-            let mut prefix = cursor.next(&mut name, of.waiting)?;
-            while prefix.is_some() && from.is_some_and(|from| &*name < from) {
-                prefix = cursor.next(&mut name, of.waiting)?;
-            }
-            heap.extend(prefix.map(|prefix| Reverse((prefix, name, i))));
-            cursors.push(cursor);
-        }
-        let numbers = of.runs.iter().map(|_| Vec::new()).collect();
-        let merged = MergedRange { count: 0, names: Vec::new(), numbers };
-        Ok(Self { waiting: of.waiting, cursors, heap, merged, names: Vec::new(), last: Vec::new(), buffer })
-    }
-
-    fn run(mut self, control: &Control) -> Result<MergedRange> {
-        while let Some(mut least) = self.heap.peek_mut() {
-            let Reverse((prefix, name, run)) = &mut *least;
-            let (cursor, numbers) = (&mut self.cursors[*run], &mut self.merged.numbers[*run]);
-            if self.merged.count == 0 || *name != self.last {
-                put_name(name, shared(name, &self.last), &mut self.names);
-                self.last.clear();
-                self.last.extend_from_slice(name);
-                self.merged.count += 1;
-                if self.names.len() >= LARGEST_BUFFER as usize {
-                    control.check()?;
-                    let names = std::mem::take(&mut self.names);
-                    self.merged.names.push(self.waiting.names.put(names)?);
-                }
-            }
-            cursor.numbers.push((self.merged.count - 1) as u32);
-            if cursor.numbers.len() * size_of::<u32>() >= self.buffer {
-                numbers.push(self.waiting.put_arcs(&cursor.numbers)?);
-                cursor.numbers.clear();
-            }
-            match cursor.next(name, self.waiting)? {
-                Some(next) => *prefix = next,
-                None => drop(PeekMut::pop(least)),
-            }
-        }
-        let numbers = self.cursors.iter().zip(&mut self.merged.numbers);
-        for (cursor, numbers) in numbers.filter(|(cursor, _)| !cursor.numbers.is_empty()) {
-            numbers.push(self.waiting.put_arcs(&cursor.numbers)?);
-        }
-        self.merged.names.push(self.waiting.names.put(self.names)?);
-        Ok(self.merged)
     }
 }
 

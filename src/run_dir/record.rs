@@ -49,7 +49,7 @@ impl JobRecord {
         let cut = &settings.partition;
         let mut assignment = Vec::new();
         if let Partitioner::File(path) = cut.partitioner() {
-            let mut identity = Identity::of([path], control)?;
+            let mut identity = Identity::of(path, control)?;
             identity.hash(control)?;
             assignment = identity.files;
         }

@@ -17,7 +17,7 @@ use rawzip::{
 use super::member::Member;
 use super::{MOST_MEMBERS, too_many};
 use crate::file::{InputFile, is_read_error};
-use crate::storage::{Pread, Storage};
+use crate::storage::Pread;
 use trimill_system::text::shown;
 use trimill_system::{Control, Error, Result};
 
@@ -31,18 +31,13 @@ const STEP: usize = 1 << 20;
 const TYPE_BITS: u32 = 0o170_000;
 const FOLDER: u32 = 0o040_000;
 
-struct ZipBytes<'a> {
-    file: &'a Storage,
-    length: u64,
-}
-
-impl ReaderAt for ZipBytes<'_> {
+impl ReaderAt for InputFile {
     fn read_at(&self, into: &mut [u8], at: u64) -> io::Result<usize> {
         // The offset in a damaged archive may be larger than the system accepts.
-        if at >= self.length {
+        if at >= self.bytes {
             return Ok(0);
         }
-        let read = into.len().min((self.length - at) as usize);
+        let read = into.len().min((self.bytes - at) as usize);
         self.file.read_exact_at(&mut into[..read], at).map(|()| read)
     }
 }
@@ -56,17 +51,16 @@ struct DirectoryEntry {
 
 pub(crate) struct Zip<'a> {
     file: &'a InputFile,
-    archive: ZipArchive<ZipBytes<'a>>,
+    archive: ZipArchive<&'a InputFile>,
     pub(crate) members: Vec<Member>,
     entries: Vec<DirectoryEntry>,
 }
 
 impl<'a> Zip<'a> {
     pub(crate) fn open(file: &'a InputFile) -> Result<Self> {
-        let bytes = ZipBytes { file: &file.file, length: file.bytes };
         let mut buffer = vec![0; MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
         let archive = ZipLocator::new()
-            .locate_in_reader(bytes, &mut buffer, file.bytes)
+            .locate_in_reader(file, &mut buffer, file.bytes)
             .map_err(|(_, error)| wrong(file, error))?;
         let (mut members, mut entries, mut first) = (Vec::new(), Vec::new(), u64::MAX);
         let mut listed = archive.entries(&mut buffer);
@@ -170,7 +164,7 @@ impl<'a> Zip<'a> {
         }
     }
 
-    fn entry(&self, at: usize) -> Result<ZipEntry<'_, ZipBytes<'a>>> {
+    fn entry(&self, at: usize) -> Result<ZipEntry<'_, &'a InputFile>> {
         if self.entries[at].encrypted {
             return Err(self.refused(at, "encrypted"));
         }

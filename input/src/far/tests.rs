@@ -10,7 +10,7 @@ use super::binary::Binary;
 use super::file::InputFile;
 use super::format::Format;
 use super::gapbs::GapbsSg;
-use super::lines::{self, ReadSizes};
+use super::lines;
 use super::parallel::chunks;
 use trimill_system::{Control, Result};
 
@@ -34,13 +34,13 @@ fn pairs_lie_past_2_to_the_35_bytes() {
     let at = 1 << 35;
     let pairs = [1u32, 2, u32::MAX, 3].map(u32::to_le_bytes);
     let file = sparse(&dir.path().join("a"), &[(at, pairs.as_flattened())]);
-    let binary = Binary::open(vec![file], Format::BinU32, true, ReadSizes::USUAL).unwrap();
+    let binary = Binary::open(vec![file], Format::BinU32, true, 8 << 20).unwrap();
     let arcs = delivered(|batch| binary.scan_range(&binary.files[0], &(at - 8..at + 16), batch)).unwrap();
     assert_eq!(arcs, [(0, 0), (1, 2), (u64::from(u32::MAX), 3)]);
 
     let pairs = [1, 2, 3, u64::MAX].map(u64::to_le_bytes);
     let file = sparse(&dir.path().join("b"), &[(2 * at, pairs.as_flattened())]);
-    let binary = Binary::open(vec![file], Format::BinU64, true, ReadSizes::USUAL).unwrap();
+    let binary = Binary::open(vec![file], Format::BinU64, true, 8 << 20).unwrap();
     let error = delivered(|batch| binary.scan_range(&binary.files[0], &(2 * at..2 * at + 32), batch)).unwrap_err();
     assert!(error.to_string().contains("18446744073709551615 in arc 4294967297"), "{error}");
 }
@@ -54,7 +54,7 @@ fn rows_of_a_gapbs_graph_lie_past_2_to_the_32_arcs() {
     let neighbours = [0u32, 2, 0, 1].map(u32::to_le_bytes);
     let at = header.len() as u64 + 4 * far;
     let file = sparse(&dir.path().join("a.sg"), &[(0, &header), (at, neighbours.as_flattened())]);
-    let graph = GapbsSg::open(file, ReadSizes::USUAL).unwrap();
+    let graph = GapbsSg::open(file, 8 << 20).unwrap();
     let arcs = delivered(|batch| graph.rows.scan_range(&(far - 1..far + 4), batch)).unwrap();
     assert_eq!(arcs, [(0, 0), (1, 0), (1, 2), (2, 0), (2, 1)]);
 }
@@ -64,7 +64,7 @@ fn lines_begin_past_2_to_the_33_bytes() {
     let dir = tempfile::tempdir().unwrap();
     let at = 1 << 33;
     let file = sparse(&dir.path().join("a.txt"), &[(at, b"9\n1 2\n3 4\n5 6\n")]);
-    let read = |range| lines::read(&file, 0, &range, ReadSizes::USUAL).unwrap();
+    let read = |range| lines::read(&file, 0, &range).unwrap();
     let lines = read(at + 1..at + 7);
     assert_eq!((&*lines, lines.at), (&b"1 2\n3 4\n"[..], at + 2));
     assert_eq!(&*read(at + 7..at + 14), b"5 6\n");

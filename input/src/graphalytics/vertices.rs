@@ -7,7 +7,6 @@ use rayon::prelude::*;
 use crate::batch::DeliveryFailure;
 use crate::file::InputFile;
 use crate::head::Head;
-use crate::lines::ReadSizes;
 use crate::number::{columns, describe, whole};
 use crate::pairs::is_blank_or_comment;
 use crate::text_blocks::{TextLines, parse_all};
@@ -24,7 +23,7 @@ pub struct VertexList {
     pub(super) file: InputFile,
     pub(super) edges: InputFile,
     pub(super) declared: Option<u64>,
-    pub(super) sizes: ReadSizes,
+    pub(super) window: u64,
 }
 
 impl VertexList {
@@ -40,7 +39,7 @@ impl VertexList {
     /// All ids, ascending, read by the current pool. `Kind::Data`: a line that is no id, a duplicate, another number of ids than declared.
     pub fn read(&self, control: &Control) -> Result<Vec<u64>> {
         let task = control.task("vertices", Some(self.file.bytes), Unit::Bytes);
-        let lines = TextLines { file: &self.file, skip: 0, before: 0, sizes: self.sizes, task: &task };
+        let lines = TextLines { file: &self.file, skip: 0, before: 0, window: self.window, task: &task };
         let found = Mutex::new(Vec::new());
         parse_all(&[lines], control, &|_, lines| {
             let ids = parse(lines)?;
@@ -87,7 +86,7 @@ impl VertexList {
 
     /// The line in which `id` occurs the n-th time among the first `ends` columns. Reads line by line: for errors only.
     fn line_of(&self, file: &InputFile, ends: usize, id: u64, nth: usize) -> Result<Option<u64>> {
-        let (mut head, mut seen) = (Head::new(file, self.sizes)?, 0);
+        let (mut head, mut seen) = (Head::new(file)?, 0);
         while let Some(line) = head.next()? {
             seen += usize::from(columns(line.trim_ascii_end()).take(ends).any(|word| whole(word) == Some(id)));
             if seen == nth {

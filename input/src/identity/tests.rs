@@ -7,7 +7,7 @@ use super::*;
 use crate::stat::TICK;
 
 fn of(path: &Path) -> FileIdentity {
-    let mut identity = Identity::of([path], &Control::silent()).unwrap();
+    let mut identity = Identity::of(path, &Control::silent()).unwrap();
     identity.hash(&Control::silent()).unwrap();
     identity.files.remove(0)
 }
@@ -27,7 +27,7 @@ fn settle() {
 /// The identity that a later start would see: settled, and without a hash of the contents.
 fn seen_anew(path: &Path) -> Identity {
     settle();
-    let identity = Identity::of([path], &Control::silent()).unwrap();
+    let identity = Identity::of(path, &Control::silent()).unwrap();
     let FileIdentity { settled, contents, .. } = &identity.files[0];
     assert!(*settled && contents.is_none(), "no clock of this file system ticks in seconds");
     identity
@@ -99,7 +99,7 @@ fn a_change_after_the_first_look_is_told() {
         put(&path, b"0 1\n");
         settle();
         let watched = Watched::new(&path).unwrap().unwrap();
-        let mut identity = Identity::of([&path], &Control::silent()).unwrap();
+        let mut identity = Identity::of(&path, &Control::silent()).unwrap();
         watched.unchanged().unwrap();
         change();
         let error = watched.unchanged().unwrap_err();

@@ -23,7 +23,8 @@ pub(super) fn open_reader(
     reading: &InputSettings,
     how: &HowToOpen<'_>,
 ) -> Result<(u64, Box<dyn Reader>)> {
-    let HowToOpen { sizes, work_dir, control, .. } = *how;
+    let HowToOpen { work_dir, control, .. } = *how;
+    let window = how.sizes.window;
     let readable = |file: InputFile| {
         let file = file.packed_once()?;
         match format {
@@ -36,12 +37,12 @@ pub(super) fn open_reader(
     let bytes = files.iter().map(|file| file.bytes).sum();
     let first = |files: Vec<InputFile>| files.into_iter().next().ok_or_else(|| Error::usage("no input"));
     let reader: Box<dyn Reader> = match format {
-        Format::Text if reading.names => Box::new(NamedEdges::open(files, reading.header, sizes)?),
-        Format::Text => Box::new(EdgeListText::open(files, reading.header, reading.format.is_some(), sizes)?),
+        Format::Text if reading.names => Box::new(NamedEdges::open(files, reading.header, window)?),
+        Format::Text => Box::new(EdgeListText::open(files, reading.header, reading.format.is_some(), window)?),
         Format::BinU32 | Format::BinU64 | Format::Graph500 => {
-            Box::new(Binary::open(files, format, reading.format.is_some(), sizes)?)
+            Box::new(Binary::open(files, format, reading.format.is_some(), window)?)
         }
-        Format::Npy => Box::new(Npy::open(files, sizes)?),
+        Format::Npy => Box::new(Npy::open(files, window)?),
         #[cfg(feature = "parquet")]
         Format::Parquet => Box::new(crate::parquet::Parquet::open(files, reading)?),
         #[cfg(feature = "parquet")]
@@ -52,14 +53,14 @@ pub(super) fn open_reader(
                 .at(first(files)?.path)
                 .advice("install one that does: cargo install --path . --features parquet"));
         }
-        Format::Graphalytics => Box::new(Graphalytics::open(files, sizes)?),
+        Format::Graphalytics => Box::new(Graphalytics::open(files, window)?),
         Format::ScipyNpz => {
             let matrix = scipy::open(&first(files)?, how)?;
             return Ok((matrix.bytes(), matrix));
         }
-        Format::MatrixMarket => Box::new(MatrixMarket::open(first(files)?, sizes)?),
-        Format::Metis => Box::new(Metis::open(first(files)?, sizes).map_err(|error| if_text(error, reading))?),
-        Format::GapbsSg => Box::new(GapbsSg::open(first(files)?, sizes)?),
+        Format::MatrixMarket => Box::new(MatrixMarket::open(first(files)?, window)?),
+        Format::Metis => Box::new(Metis::open(first(files)?, window).map_err(|error| if_text(error, reading))?),
+        Format::GapbsSg => Box::new(GapbsSg::open(first(files)?, window)?),
         Format::Bvgraph => return Err(Error::defect("a BVGraph that is read as arcs")),
     };
     Ok((bytes, reader))
