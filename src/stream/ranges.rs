@@ -154,18 +154,17 @@ impl PartitionSource for RankRange<'_> {
 
     fn read_row_block(&mut self, i: usize, into: &mut RowBlock) -> Result<()> {
         let Streamed { ranks, size, is_read } = self.streamed[i].clone();
-        if is_read && self.encoded {
-            let bytes = self.graph.stored_of(&ranks).get();
-            let (offsets, words, parts) = into.reset_encoded(ranks.clone(), size.rows, bytes.div_ceil(4))?;
+        let encoded = is_read && self.encoded;
+        let bytes = if encoded { self.graph.stored_of(&ranks).get() } else { 4 * size.arcs };
+        let (offsets, words, parts) = into.reset(ranks.clone(), size.rows, bytes.div_ceil(4))?;
+        if encoded {
             let words: &mut [u8] = bytemuck::cast_slice_mut(words);
             *parts = self.graph.read_stored(ranks, 0, offsets, &mut words[..bytes as usize])?;
-            return Ok(());
+        } else if is_read {
+            self.graph.read(ranks, offsets, words)?;
+        } else {
+            offsets.fill(0);
         }
-        let (offsets, successors) = into.reset(ranks.clone(), size.rows, size.arcs)?;
-        if is_read {
-            return self.graph.read(ranks, offsets, successors);
-        }
-        offsets.fill(0);
         Ok(())
     }
 }

@@ -140,7 +140,7 @@ impl SpillReader {
     pub(super) fn read_blocks(&self, i: usize, blocks: Range<usize>, encoded: bool, into: &mut RowBlock) -> Result<()> {
         let (rows, arcs) = self.index.sum(blocks.clone());
         let words = if encoded { self.index.encoded_words(blocks.clone()) } else { arcs };
-        let (offsets, words, parts) = into.reset_encoded(self.index.row_blocks[i].range.clone(), rows, words)?;
+        let (offsets, words, parts) = into.reset(self.index.row_blocks[i].range.clone(), rows, words)?;
         let section = SpillSection::RowBlock(i);
         let read = self.read(SectionToRead { section, blocks, numbers: None, offsets, words, encoded });
         read.map(|read| *parts = read).inspect_err(|_| *into = RowBlock::default())
