@@ -138,7 +138,8 @@ impl TrussDecomposition<'_> {
             task.advance(fell.saturating_sub(told.fetch_max(fell, Relaxed)));
             control.check()
         };
-        let mut progress = PeelProgress::new(&state, save, last, &fell);
+        let saved = (Instant::now(), Duration::ZERO);
+        let mut progress = PeelProgress { state: &state, save, saved, last, fell: &fell };
         let work = peel(edges, values, &mut progress, PeelingPlaces { device, host, control })?;
         tracing::debug!("all edges fell");
         put_trussness(&state, sums)?;
@@ -230,16 +231,7 @@ struct PeelProgress<'a> {
     fell: &'a dyn Fn(u64) -> Result<()>,
 }
 
-impl<'a> PeelProgress<'a> {
-    fn new(
-        state: &'a [AtomicU32],
-        save: Option<&'a SaveCheckpoint<'a>>,
-        last: Option<u32>,
-        fell: &'a dyn Fn(u64) -> Result<()>,
-    ) -> Self {
-        Self { state, save, saved: (Instant::now(), Duration::ZERO), last, fell }
-    }
-
+impl PeelProgress<'_> {
     /// Saves a checkpoint after a level, if one is due. After a failure there are no more: an interrupted job continues from the last one.
     fn after_level(&mut self, edges: &RemainingEdges, peeling: &mut dyn Peeling) -> Result<()> {
         let (ended, took) = self.saved;
