@@ -21,7 +21,6 @@ use rayon::ThreadPool;
 
 use crate::count::cuda::RUNS_IN_FLIGHT;
 use edge_sinks::PartitionEdgeSink;
-use edges::EdgeReader;
 use meter::Meter;
 use trimill_counting::{
     CountBackend, CounterMemory, Detail, DeviceTimes, EdgeShare, PartitionExtent, PartitionOutline, PartitionSource,
@@ -256,7 +255,7 @@ impl CounterThread<'_> {
         self,
         share: EdgeShare,
         detail: Detail,
-        sink: Option<PartitionEdgeSink<'_>>,
+        mut edges: Option<PartitionEdgeSink<'_>>,
         backend: &mut dyn CountBackend,
     ) -> Result<(CountedPartition, Option<VertexCounts>), PartitionFailure> {
         let Self { partition, pool, meter, control, messages, give_chunk, give_row_block } = self;
@@ -266,7 +265,9 @@ impl CounterThread<'_> {
         let ResidentSize { locals, arcs } = resident;
         let size = PartitionExtent { locals, arcs, numbered, row_block_limit: largest_row_block.get() };
         let at_vertices = matches!(detail, Detail::Vertices(_));
-        let mut edges = sink.map(|sink| EdgeReader::new(sink, backend, [largest_row_block.get() / 4, arcs], pool));
+        if let Some(edges) = &mut edges {
+            edges.take_buffer(backend, largest_row_block.get() / 4, arcs);
+        }
         let mut counter = asked(|| backend.begin(size, share, detail))?;
         counted.counting += start.elapsed();
         control.did(TrackKind::Counting, ("begin", None), start, None);

@@ -145,7 +145,8 @@ impl TrussDecomposition<'_> {
             task.advance(fell.saturating_sub(told.fetch_max(fell, Relaxed)));
             control.check()
         };
-        let mut progress = PeelProgress::new(&state, save, last, &fell);
+        let saved = (Instant::now(), Duration::ZERO);
+        let mut progress = PeelProgress { state: &state, save, saved, last, fell: &fell };
         let work = peel(edges, values, &mut progress, PeelingPlaces { device, host, control })?;
         tracing::debug!("all edges fell");
         put_trussness(&state, sums)?;
@@ -177,7 +178,12 @@ impl TrussDecomposition<'_> {
 fn put_trussness(state: &[AtomicU32], sums: &Sums<ByArc>) -> Result<()> {
     let trussness = |value: &AtomicU32| (value.load(Relaxed) ^ FALLEN) + LEAST;
     let blocks = state.par_chunks(ByArc::BLOCK as usize).enumerate();
-    blocks.try_for_each(|(block, values)| sums.put(block, values.iter().map(trussness).collect()))
+    blocks.try_for_each(|(block, values)| {
+        sums.change(block, 0..values.len(), |sums| {
+            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum = trussness(value));
+            Ok(())
+        })
+    })
 }
 
 struct PeelingPlaces<'b, 'c> {
@@ -237,16 +243,7 @@ struct PeelProgress<'a> {
     fell: &'a dyn Fn(u64) -> Result<()>,
 }
 
-impl<'a> PeelProgress<'a> {
-    fn new(
-        state: &'a [AtomicU32],
-        save: Option<&'a SaveCheckpoint<'a>>,
-        last: Option<u32>,
-        fell: &'a dyn Fn(u64) -> Result<()>,
-    ) -> Self {
-        Self { state, save, saved: (Instant::now(), Duration::ZERO), last, fell }
-    }
-
+impl PeelProgress<'_> {
     /// Saves a checkpoint after a level, if one is due. After a failure there are no more: an interrupted job continues from the last one.
     fn after_level(&mut self, edges: &RemainingEdges, peeling: &mut dyn Peeling) -> Result<()> {
         let (ended, took) = self.saved;

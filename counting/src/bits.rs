@@ -3,8 +3,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use trimill_system::Bytes;
 use trimill_system::mapped::zeros;
-use trimill_system::{Bytes, parallel};
 
 /// A set under construction; many threads may add members.
 #[derive(Debug)]
@@ -111,20 +111,6 @@ impl VertexSet {
         })
     }
 
-    /// All members, ascending; listed in the current thread pool.
-    pub fn members(&self) -> Vec<u32> {
-        const WORDS: usize = 1 << 12;
-        let mut members = vec![0; self.count as usize];
-        let firsts = (0..self.words.len()).step_by(WORDS);
-        let end = |first: usize| self.ranks.get(first + WORDS).copied().unwrap_or(self.count);
-        let runs = parallel::cut(&mut members, firsts.clone().map(|first| (end(first) - self.ranks[first]) as usize));
-        parallel::each(firsts.zip(runs), |(first, run)| {
-            let members = self.iter(first as u32 * 64..self.len);
-            run.iter_mut().zip(members).for_each(|(slot, member)| *slot = member);
-        });
-        members
-    }
-
     /// The number of members before each word.
     pub fn ranks(&self) -> &[u32] {
         &self.ranks
@@ -158,7 +144,6 @@ mod tests {
                 prop_assert_eq!(bits.rank(i) as usize, members.range(..i).count());
             }
             prop_assert!(bits.iter(a..b).eq(members.iter().copied().filter(|i| (a..b).contains(i))));
-            prop_assert!(bits.members().into_iter().eq(members));
         }
 
         #[test]
@@ -173,13 +158,6 @@ mod tests {
             more.iter().for_each(|&i| marks.set(i));
             prop_assert!(bits.iter(0..200).eq(members.iter().copied()));
             prop_assert!(marks.finish().iter(0..200).eq(members.union(&more).copied()));
-        }
-
-        #[test]
-        fn members_are_listed_across_runs(stride in 1u32..400, len in 500_000u32..600_000) {
-            let marks = VertexSetBuilder::new(len);
-            (0..len).step_by(stride as usize).for_each(|i| marks.set(i));
-            prop_assert!(marks.finish().members().into_iter().eq((0..len).step_by(stride as usize)));
         }
     }
 }

@@ -173,16 +173,22 @@ impl RowBlock {
     #[cfg(feature = "testing")]
     pub fn of(range: Range<u32>, offsets: &[u32], successors: &[u32]) -> Result<Self> {
         let mut row_block = Self::default();
-        let (own_offsets, own_successors) =
+        let (own_offsets, own_successors, _) =
             row_block.reset(range, offsets.len() as u64 - 1, successors.len() as u64)?;
         own_offsets.copy_from_slice(offsets);
         own_successors.copy_from_slice(successors);
         Ok(row_block)
     }
 
-    /// Makes this a row block over `range`; returns `rows + 1` offsets and the successors, to be filled. If memory is refused, it has no rows.
-    pub fn reset(&mut self, range: Range<u32>, rows: u64, arcs: u64) -> Result<(&mut [u32], &mut [u32])> {
-        let size = RowBlockSize { range: range.len() as u32, rows, arcs };
+    /// Makes this a row block over `range`; returns `rows + 1` offsets, `words` words for the successors, plain or encoded, and the list of blocks
+    /// that stay encoded, to be filled. If memory is refused, it has no rows.
+    pub fn reset(
+        &mut self,
+        range: Range<u32>,
+        rows: u64,
+        words: u64,
+    ) -> Result<(&mut [u32], &mut [u32], &mut Vec<EncodedPart>)> {
+        let size = RowBlockSize { range: range.len() as u32, rows, arcs: words };
         self.most = self.most.max(size.bytes());
         // The memory of an earlier row block with many words and few bits may be too much for one with fewer words and many bits.
         if Bytes::of::<u32>(self.words.capacity() as u64) + size.bits() > self.most {
@@ -190,21 +196,10 @@ impl RowBlock {
         }
         (self.range, self.rows) = (range, 0);
         self.encoded.clear();
-        self.words.resize(rows + 1 + arcs)?;
+        self.words.resize(rows + 1 + words)?;
         self.rows = rows as usize;
-        Ok(self.words.split_at_mut(self.rows + 1))
-    }
-
-    /// As [`Self::reset`], also for encoded rows: returns offsets, `words` words for rows, and the list of blocks that stay encoded, to be filled.
-    pub fn reset_encoded(
-        &mut self,
-        range: Range<u32>,
-        rows: u64,
-        words: u64,
-    ) -> Result<(&mut [u32], &mut [u32], &mut Vec<EncodedPart>)> {
-        self.reset(range, rows, words)?;
-        let (offsets, bytes) = self.words.split_at_mut(self.rows + 1);
-        Ok((offsets, bytes, &mut self.encoded))
+        let (offsets, words) = self.words.split_at_mut(self.rows + 1);
+        Ok((offsets, words, &mut self.encoded))
     }
 
     pub fn view(&self) -> RowBlockView<'_> {

@@ -57,11 +57,6 @@ impl GraphWriter {
         Ok(Self { file, layout })
     }
 
-    /// The layout so far, without sections that are not written yet.
-    pub fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
     /// Writes the input's ids, which come in runs; to be called first.
     pub fn ids(&mut self, runs: impl Iterator<Item = Vec<u64>>) -> Result<()> {
         self.section(IDS, |section| {

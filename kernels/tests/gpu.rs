@@ -194,7 +194,7 @@ fn sections_of_many_staging_buffers_arrive_whole() {
             let mut counter = begun(&Lstc::default(), &mut gpu, &partition, limit);
             for row_block in &row_blocks {
                 let view = row_block.view();
-                let (offsets, successors) =
+                let (offsets, successors, _) =
                     locked.reset(view.range.clone(), view.size().rows, view.size().arcs).unwrap();
                 offsets.copy_from_slice(view.offsets);
                 successors.copy_from_slice(view.successors);

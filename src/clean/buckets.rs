@@ -267,61 +267,38 @@ impl Buckets {
         most: usize,
         mut each: impl FnMut(Vec<Vec<u64>>) -> Result<()>,
     ) -> Result<()> {
-        let slot = std::mem::take(&mut *lock(&self.buckets[bucket]));
-        let mut left = slot.len;
-        let mut taking = TakenBucket {
-            buckets: self,
-            class: bucket / self.of_class,
-            filling: Some(slot.filling).filter(|filling| !filling.is_empty()),
-            full: slot.full.into_iter(),
-            runs: slot.runs.into_iter(),
-        };
+        let KeyBucket { filling, full, runs, .. } = std::mem::take(&mut *lock(&self.buckets[bucket]));
+        // An empty chunk would count as one.
+        let filling = Some(filling).filter(|filling| !filling.is_empty()).map(Ok);
+        let full = full.into_iter().map(|chunk| {
+            self.held.fetch_sub(chunk.capacity() as u64 * 8, Ordering::Relaxed);
+            Ok(chunk)
+        });
+        let runs = runs.into_iter().map(|run| self.decoded(&run, bucket / self.of_class));
         let (mut chunks, mut keys) = (Vec::new(), 0);
-        while left > 0 {
-            let chunk = taking.next_chunk()?;
+        for chunk in filling.into_iter().chain(full).chain(runs) {
+            let chunk = chunk?;
             if keys > 0 && keys + chunk.len() > most {
                 each(std::mem::take(&mut chunks))?;
                 keys = 0;
             }
             keys += chunk.len();
-            left -= chunk.len() as u64;
             chunks.push(chunk);
         }
         each(chunks)
     }
-}
 
-struct TakenBucket<'a> {
-    buckets: &'a Buckets,
-    class: usize,
-    filling: Option<Vec<u64>>,
-    full: std::vec::IntoIter<Vec<u64>>,
-    runs: std::vec::IntoIter<BucketRun>,
-}
-
-impl TakenBucket<'_> {
-    /// The next chunk; there must be keys left.
-    fn next_chunk(&mut self) -> Result<Vec<u64>> {
-        let Self { buckets, class, .. } = *self;
-        if let Some(filling) = self.filling.take() {
-            return Ok(filling);
-        }
-        if let Some(chunk) = self.full.next() {
-            buckets.held.fetch_sub(chunk.capacity() as u64 * 8, Ordering::Relaxed);
-            return Ok(chunk);
-        }
-        let Some(BucketRun { keys, bytes }) = self.runs.next() else {
-            return Err(Error::defect("a bucket has fewer keys than were added"));
-        };
-        let mut keys = zeros(keys as usize);
+    /// The keys of a run of a bucket of this class; frees its bytes.
+    fn decoded(&self, run: &BucketRun, class: usize) -> Result<Vec<u64>> {
+        let mut keys = zeros(run.keys as usize);
         // The bytes may have been damaged in the file.
-        arcs::decode(&buckets.overflow.read_all(&bytes)?, &mut keys).map_err(|wrong| {
+        arcs::decode(&self.overflow.read_all(&run.bytes)?, &mut keys).map_err(|wrong| {
             Error::data("", format!("arcs that wait to be sorted cannot be read back: {wrong}"))
                 .advice("check the disk and the memory of this machine")
         })?;
-        keys.iter_mut().for_each(|key| *key = buckets.hash.restored(*key, class));
-        buckets.released(bytes.held());
-        buckets.overflow.free(&bytes);
+        keys.iter_mut().for_each(|key| *key = self.hash.restored(*key, class));
+        self.released(run.bytes.held());
+        self.overflow.free(&run.bytes);
         Ok(keys)
     }
 }

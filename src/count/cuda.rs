@@ -53,22 +53,7 @@ pub struct Cuda {
     vertices: Option<(u32, Bytes)>,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-pub struct KernelSettings {
-    pub block_threads: Option<u32>,
-    pub tile: Option<u32>,
-    /// How long a GPU may take to answer.
-    pub timeout: Option<Duration>,
-}
-
-impl From<&CountTable> for KernelSettings {
-    fn from(asked: &CountTable) -> Self {
-        let timeout = asked.device_timeout.map(|seconds| Duration::from_secs(seconds.get().into()));
-        Self { block_threads: asked.block_threads, tile: asked.tile, timeout }
-    }
-}
-
-impl KernelSettings {
+impl CountTable {
     /// Method `lstc`. Errors, `Kind::Usage`: block threads or a tile out of bounds.
     pub fn lstc(&self) -> Result<Lstc> {
         let usual = Lstc::default();
@@ -76,17 +61,18 @@ impl KernelSettings {
         Ok(Lstc::new(self.block_threads.unwrap_or(block_threads), self.tile.unwrap_or(tile))?)
     }
 
-    fn ask_for_shape(&self) -> bool {
+    fn asks_for_shape(&self) -> bool {
         self.block_threads.is_some() || self.tile.is_some()
     }
 }
 
 impl Cuda {
-    /// Opens GPU number `ordinal`; reserves nothing. Errors: `Kind::Resource` if it cannot be used; `Kind::Usage` as for [`KernelSettings::lstc`].
-    pub fn open(ordinal: u32, name: CudaMethod, settings: KernelSettings) -> Result<Self> {
+    /// Opens GPU number `ordinal`; reserves nothing. Errors: `Kind::Resource` if it cannot be used; `Kind::Usage` as for [`CountTable::lstc`].
+    pub fn open(ordinal: u32, name: CudaMethod, settings: &CountTable) -> Result<Self> {
         let lstc = settings.lstc()?;
         let mut gpu = Gpu::open(ordinal, ImageForm::Best)?;
-        gpu.wait_at_most(settings.timeout.unwrap_or(trimill_kernels::USUAL_LIMIT));
+        let timeout = settings.device_timeout.map(|seconds| Duration::from_secs(seconds.get().into()));
+        gpu.wait_at_most(timeout.unwrap_or(trimill_kernels::USUAL_LIMIT));
         let method: Box<dyn CountingMethod> = match name {
             CudaMethod::Auto | CudaMethod::Lstc => Box::new(lstc),
             CudaMethod::Packed => Box::new(Packed),
@@ -95,7 +81,7 @@ impl Cuda {
                 Box::new(settings.block_threads.map_or(method, |threads| method.with_block_threads(threads)))
             }
         };
-        let (buffers, lstc) = (Buffers::default(), (lstc, settings.ask_for_shape()));
+        let (buffers, lstc) = (Buffers::default(), (lstc, settings.asks_for_shape()));
         Ok(Self { buffers, gpu, name, method, lstc, chunk: CHUNK, edges: false, vertices: None })
     }
 

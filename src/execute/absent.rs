@@ -4,7 +4,7 @@ use super::chosen::{ChosenBackends, method_for};
 use super::count_memory::on_the_way;
 use super::host::{HostNeeds, OnGpus};
 use super::session::Session;
-use crate::count::cuda::{Absent, DeviceCounters, KernelSettings};
+use crate::count::cuda::{Absent, DeviceCounters};
 use crate::count::method::CudaMethod;
 use trimill_counting::CountBackend;
 use trimill_system::{Bytes, Error, Result};
@@ -17,7 +17,6 @@ impl Session {
         needs: &HostNeeds,
         device: Option<Bytes>,
     ) -> Result<ChosenBackends> {
-        let kernels = KernelSettings::from(&self.job.settings.count);
         let (graph, counts, device) = (&needs.size, needs.counts, device.unwrap_or_default());
         let gpus = self.gpus_named();
         let (least_on_host, division, OnGpus { block: largest_row_block, all: on_host, .. }) =
@@ -27,7 +26,7 @@ impl Session {
             (false, true) => DeviceCounters::Vertices { most: on_the_way(needs.host, gpus) },
             (false, false) => DeviceCounters::Total,
         };
-        let of_each = |_| Absent::choices(method, &kernels, graph, device, counters);
+        let of_each = |_| Absent::choices(method, &self.job.settings.count, graph, device, counters);
         let choices: Vec<_> = of_each(0)?.iter().map(|absent| (absent.choice(), absent.footprint())).collect();
         let compared = if method == CudaMethod::Auto { &choices[..] } else { &[] };
         let (chosen, methods) = method_for(&self.rates, compared, graph, device, largest_row_block);

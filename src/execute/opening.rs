@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use super::reserve::{Budget, reserve};
-use crate::count::cuda::{CHUNK, Cuda, KernelSettings, RUNS_IN_FLIGHT};
+use crate::count::cuda::{CHUNK, Cuda, RUNS_IN_FLIGHT};
 use crate::count::method::CudaMethod;
 use crate::job::Devices;
 use crate::job::file::Tables;
@@ -40,13 +40,13 @@ impl Opening {
     /// Starts to open the GPUs, of which the input needs `useful` bytes at most; with a host budget below [`AMPLE`], waits for them.
     pub(super) fn start(settings: &Tables, method: CudaMethod, host: Bytes, useful: Bytes) -> Self {
         let Tables { count, memory, .. } = settings;
-        let (devices, kernels) = (count.devices.clone().unwrap_or_default(), KernelSettings::from(count));
+        let count = count.clone();
         let asked = memory.device.map_or(Budget::Free(useful), Budget::Asked);
         let before = machine::resident_memory();
         let open = move || {
             let start = Instant::now();
-            let open = |ordinal| Cuda::open(ordinal, method, kernels);
-            let mut workers = match devices {
+            let open = |ordinal| Cuda::open(ordinal, method, &count);
+            let mut workers = match count.devices.clone().unwrap_or_default() {
                 Devices::All => in_parallel(Cuda::all()?, open)?,
                 Devices::List(list) => in_parallel(list, open)?,
             };

@@ -9,7 +9,6 @@ use super::file::{
     SpillTable, Tables, WorkTable,
 };
 use super::job::{Job, STANDARD_INPUT};
-use crate::count::cuda::KernelSettings;
 use crate::table::format::{COLUMNS, STANDARD_OUTPUT};
 use crate::truss::{LEAST, MOST_K};
 use crate::vertices::lcc::LccWanted;
@@ -221,7 +220,7 @@ impl TypedJob<'_> {
         if matches!(&typed.devices, Some(Devices::List(list)) if list.is_empty()) {
             return Err(self.refuse("no GPUs are named").expected("`all`, or at least one number"));
         }
-        KernelSettings::from(typed).lstc().map_err(|error| error.in_job(self.name))?;
+        typed.lstc().map_err(|error| error.in_job(self.name))?;
         threads::check(typed.threads).map_err(|error| error.in_job(self.name))?;
         Ok(CountTable { backend: Some(typed.backend()), ..typed.clone() })
     }

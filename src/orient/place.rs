@@ -156,8 +156,9 @@ impl MemoryBlocks<'_> {
 
 fn begin(place: Destination<'_>, layout: Layout, vertices: VertexSections<'_>) -> Result<GraphWriter> {
     let VertexSections { degrees, order, ids } = vertices;
+    let ids = ids.filter(|_| layout.has_ids);
     let mut writer = GraphWriter::create(place.dir, layout)?;
-    if let Some(ids) = ids.filter(|_| writer.layout().has_ids) {
+    if let Some(ids) = ids {
         writer.ids((0..ids.runs()).map(|run| ids.run(run).collect()))?;
     }
     if let Some(names) = place.names {

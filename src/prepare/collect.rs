@@ -105,7 +105,7 @@ impl<'d> Collect<'d> {
 
     pub(super) fn keep_within(&self, memory: Bytes, space: Workspace<'_>) -> Result<(), Stop> {
         let most = runs_in(memory, space);
-        match self.runs.as_ref().is_none_or(|runs| runs.keep_at_most(most)) {
+        match self.runs.as_ref().is_none_or(|runs| runs.limit.lower(most)) {
             true => Ok(()),
             false => Err(unfit(format!("sorted runs take more than {most}"))),
         }

@@ -153,7 +153,7 @@ const FOR_COUNTING: Bytes = Bytes::mib(if cfg!(feature = "testing") { 1 } else {
 impl ReadInput<'_> {
     /// As `place`, but a graph in memory may take all that is left except its runs and what counting takes.
     fn with_room<'p>(&self, place: Destination<'p>) -> Destination<'p> {
-        let runs = self.runs.as_ref().map_or(Bytes::ZERO, |runs| runs.held());
+        let runs = self.runs.as_ref().map_or(Bytes::ZERO, |runs| runs.limit.held());
         let room = self.left.saturating_sub(runs).saturating_sub(FOR_COUNTING);
         Destination { memory: place.memory.map(|most| if most > Bytes::ZERO { most.max(room) } else { most }), ..place }
     }

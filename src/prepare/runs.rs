@@ -10,7 +10,7 @@ use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
 use trimill_system::{Bytes, Control, Error, unpoisoned};
 
 pub(super) struct EncodedRuns {
-    limit: Arc<MemoryLimit>,
+    pub(super) limit: Arc<MemoryLimit>,
     dir: PathBuf,
     control: Control,
 }
@@ -30,15 +30,6 @@ impl EncodedRuns {
     /// At most `most` bytes of runs stay in memory; others go to files in `dir`. Once `control` is stopped, runs are neither written nor read.
     pub(super) fn new(dir: &Path, most: Bytes, control: &Control) -> Self {
         Self { limit: Arc::new(MemoryLimit::new(most)), dir: dir.to_path_buf(), control: control.clone() }
-    }
-
-    pub(super) fn held(&self) -> Bytes {
-        self.limit.held()
-    }
-
-    /// Lowers the limit of bytes in memory to `most`. Returns whether it is met already.
-    pub(super) fn keep_at_most(&self, most: Bytes) -> bool {
-        self.limit.lower(most)
     }
 }
 
@@ -113,7 +104,7 @@ mod tests {
             }
             let held = store.limit.held().get();
             assert!(held <= most && (held == 0) == (most == 0), "{held}");
-            assert_eq!((store.keep_at_most(Bytes(held)), store.keep_at_most(Bytes(held / 2))), (true, held == 0));
+            assert_eq!((store.limit.lower(Bytes(held)), store.limit.lower(Bytes(held / 2))), (true, held == 0));
             for (at, many) in [(0, bytes.len()), (1, 1), (12_344, 2), (12_287, 30_000), (99_999, 4), (5_000, 0)] {
                 let mut read = vec![0; many];
                 runs[1].read(at as u64, &mut read).unwrap();

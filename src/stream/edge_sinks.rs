@@ -2,12 +2,13 @@
 //! block, are consecutive. In the spilled mode rows of locals are whole rows of the graph, but rows of proxies have only some of its successors: to
 //! find their places, the graph's rows are read, too, a pass for each partition. Memory: 12 bytes an arc of a block of rows, and 8 a row.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use rayon::ThreadPool;
 
 use crate::sums::{ByArc, SumKey};
-use trimill_counting::{NumberRuns, Resident, RowBlockView};
+use trimill_counting::{NumberRuns, Resident, RowBlockView, WordBuffer};
 use trimill_graph::OrientedGraph;
 use trimill_system::{Bytes, Error, Result, parallel};
 
@@ -32,10 +33,14 @@ pub type AddToArcs<'a> = dyn FnMut(u64, &[u32]) -> Result<()> + Send + 'a;
 
 /// The sink of one pass over a partition. `add` is called in the thread pool.
 pub struct PartitionEdgeSink<'a> {
-    rows: RowsOnHost<'a>,
+    pub(super) rows: RowsOnHost<'a>,
     added: &'a mut Added,
     add: &'a mut AddToArcs<'a>,
     places: ArcPlaces,
+    /// The counts that were read last.
+    pub(super) buffer: WordBuffer,
+    /// The ranges and arcs of row blocks whose counts were not read.
+    pub(super) unread: VecDeque<(Range<u32>, u64)>,
 }
 
 /// How numbers of a partition map to ranks of the graph.
@@ -67,7 +72,7 @@ impl<'a> PartitionEdgeSink<'a> {
             None => ArcPlaces::Same { resident: rows.graph.first_arc(locals_at)? },
             Some(ranks) => ArcPlaces::Listed(ListedPlaces { ranks, locals: NumberRuns::default(), next: (0, 0) }),
         };
-        Ok(Self { rows, added, add, places })
+        Ok(Self { rows, added, add, places, buffer: WordBuffer::default(), unread: VecDeque::new() })
     }
 
     /// Whether it needs the rows of row blocks, not only their ranges.
@@ -82,21 +87,17 @@ impl<'a> PartitionEdgeSink<'a> {
         }
     }
 
-    /// The triangles on the arcs of the row block of this range, with its rows if they are needed. Row blocks come in ascending order.
-    pub(super) fn row_block(
-        &mut self,
-        range: &Range<u32>,
-        rows: Option<&RowBlockView<'_>>,
-        counts: &[u32],
-    ) -> Result<()> {
+    /// Adds the counts in the buffer to the arcs of the row block of this range, with its rows if they are needed. Row blocks come in ascending
+    /// order.
+    pub(super) fn add_row_block(&mut self, range: &Range<u32>, rows: Option<&RowBlockView<'_>>) -> Result<()> {
         if range.end <= self.added.numbers {
             return Ok(());
         }
         if range.start < self.added.numbers {
             return Err(Error::defect("another device cut the rows of a partition into other blocks"));
         }
-        let Self { rows: of, add, places, .. } = self;
-        let RowsOnHost { graph, pool, .. } = *of;
+        let Self { rows: of, add, places, buffer, .. } = self;
+        let (RowsOnHost { graph, pool, .. }, counts) = (*of, &buffer[..]);
         if counts.iter().any(|&count| count > 0) {
             match (places, rows) {
                 (ArcPlaces::Same { .. }, _) => {
@@ -113,10 +114,11 @@ impl<'a> PartitionEdgeSink<'a> {
         Ok(())
     }
 
-    /// The triangles on resident arcs from `first` on; they come last, in order.
-    pub(super) fn resident(&mut self, first: u64, counts: &[u32]) -> Result<()> {
+    /// Adds the counts in the buffer to resident arcs from `first` on; they come last, in order.
+    pub(super) fn add_resident(&mut self, first: u64) -> Result<()> {
+        let Self { rows: RowsOnHost { graph, pool, .. }, add, places, added, buffer, .. } = self;
+        let counts = &buffer[..];
         let end = first + counts.len() as u64;
-        let Self { rows: RowsOnHost { graph, pool, .. }, add, places, added, .. } = self;
         let skipped = added.resident.saturating_sub(first).min(counts.len() as u64);
         match places {
             ArcPlaces::Same { resident } => {

@@ -1,41 +1,17 @@
 //! Reads the triangles on arcs from a counter: of a row block once the host counted it, or while a device counts the next; then of resident arcs.
 
-use std::collections::VecDeque;
-use std::ops::Range;
-
-use rayon::ThreadPool;
-
 use super::edge_sinks::PartitionEdgeSink;
 use super::{PartitionFailure, asked};
-use trimill_counting::{CountBackend, CounterMemory, PartitionCounter, Resident, RowBlockView, WordBuffer};
+use trimill_counting::{CountBackend, CounterMemory, PartitionCounter, RowBlockView, WordBuffer};
 use trimill_system::Result;
 
 pub const CHUNK: u64 = 1 << 22;
 
-pub(super) struct EdgeReader<'a, 's> {
-    sink: PartitionEdgeSink<'s>,
-    buffer: WordBuffer,
-    pool: &'a ThreadPool,
-    /// The ranges and arcs of row blocks whose counts were not read.
-    unread: VecDeque<(Range<u32>, u64)>,
-}
-
-impl<'a, 's> EdgeReader<'a, 's> {
-    /// `most`: the most arcs of a row block, and of resident rows.
-    pub(super) fn new(
-        sink: PartitionEdgeSink<'s>,
-        backend: &mut dyn CountBackend,
-        most: [u64; 2],
-        pool: &'a ThreadPool,
-    ) -> Self {
-        let [row_block, resident] = most;
+impl PartitionEdgeSink<'_> {
+    /// Takes a buffer for the counts of a row block of at most `row_block` arcs, and of `resident` arcs.
+    pub(super) fn take_buffer(&mut self, backend: &mut dyn CountBackend, row_block: u64, resident: u64) {
         let memory = backend.lend(row_block.max(resident.min(CHUNK)));
-        let buffer = memory.map_or_else(WordBuffer::default, WordBuffer::lent);
-        Self { sink, buffer, pool, unread: VecDeque::new() }
-    }
-
-    pub(super) fn locals(&mut self, run: &Resident) {
-        self.sink.locals(run);
+        self.buffer = memory.map_or_else(WordBuffer::default, WordBuffer::lent);
     }
 
     /// A row block is being counted: reads the one before or, if the host counts or the sink needs its rows, this one.
@@ -45,7 +21,7 @@ impl<'a, 's> EdgeReader<'a, 's> {
         row_block: &RowBlockView<'_>,
     ) -> Result<(), PartitionFailure> {
         self.unread.push_back((row_block.range.clone(), row_block.size().arcs));
-        let rows = self.sink.needs_rows().then_some(row_block);
+        let rows = self.needs_rows().then_some(row_block);
         let on_host = matches!(counter.memory(), CounterMemory::BesidesSections(_));
         if rows.is_some() || on_host || self.unread.len() > 1 { self.read(counter, rows) } else { Ok(()) }
     }
@@ -57,8 +33,8 @@ impl<'a, 's> EdgeReader<'a, 's> {
     ) -> Result<(), PartitionFailure> {
         let Some((range, arcs)) = self.unread.pop_front() else { return Ok(()) };
         self.buffer.resize(arcs)?;
-        asked(|| counter.row_block_edges(&mut self.buffer, self.pool))?;
-        Ok(self.sink.row_block(&range, rows, &self.buffer)?)
+        asked(|| counter.row_block_edges(&mut self.buffer, self.rows.pool))?;
+        Ok(self.add_row_block(&range, rows)?)
     }
 
     /// Reads the rest, after the last row block; `arcs` is the number of resident arcs.
@@ -68,8 +44,8 @@ impl<'a, 's> EdgeReader<'a, 's> {
         }
         for first in (0..arcs).step_by(CHUNK as usize) {
             self.buffer.resize(CHUNK.min(arcs - first))?;
-            asked(|| counter.resident_edges(first, &mut self.buffer, self.pool))?;
-            self.sink.resident(first, &self.buffer)?;
+            asked(|| counter.resident_edges(first, &mut self.buffer, self.rows.pool))?;
+            self.add_resident(first)?;
         }
         Ok(())
     }

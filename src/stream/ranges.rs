@@ -16,20 +16,14 @@ use trimill_partitioners::partition::totals::RowBlockTotals;
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Result};
 
-use super::row_blocks::{LEAST_OF_WHOLE, RowBlocks, StreamedRows};
+use super::row_blocks::{LEAST_OF_WHOLE, RowBlocks};
 use trimill_counting::{NumberRuns, PartitionOutline, PartitionSource, Resident, ResidentSize, RowBlock, RowBlockSize};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Streamed {
     ranks: Range<u32>,
-    rows: StreamedRows,
-    arcs: u64,
-}
-
-impl Streamed {
-    fn size(&self) -> RowBlockSize {
-        self.rows.size(self.ranks.len() as u32, self.arcs)
-    }
+    size: RowBlockSize,
+    is_read: bool,
 }
 
 #[derive(Debug)]
@@ -58,15 +52,17 @@ impl<'g> RankRange<'g> {
         bounds.dedup();
         let mut streamed = Vec::with_capacity(bounds.len());
         for pair in bounds.windows(2) {
-            let rows = StreamedRows::of(ranks, pair[0]);
-            let arcs = match rows {
-                StreamedRows::Read => blocks.first_arc(graph, pair[1])? - blocks.first_arc(graph, pair[0])?,
-                StreamedRows::Resident | StreamedRows::Skipped => 0,
-            };
-            streamed.push(Streamed { ranks: pair[0]..pair[1], rows, arcs });
+            // No bounds of locals or heads are inside a row block. Rows of ranks that are not heads are empty: their triangles are counted elsewhere.
+            // Of heads, locals' rows are resident, so not in the row block; other rows are read.
+            let (range, is_head, is_local) = (pair[1] - pair[0], heads.contains(&pair[0]), pair[0] >= locals.start);
+            let is_read = is_head && !is_local;
+            let arcs = if is_read { blocks.first_arc(graph, pair[1])? - blocks.first_arc(graph, pair[0])? } else { 0 };
+            let rows = if is_head && is_local { 0 } else { u64::from(range) };
+            streamed.push(Streamed { ranks: pair[0]..pair[1], size: RowBlockSize { range, rows, arcs }, is_read });
         }
         if streamed.is_empty() {
-            streamed.push(Streamed { ranks: locals.clone(), rows: StreamedRows::Resident, arcs: 0 });
+            let size = RowBlockSize { range: 0, rows: 0, arcs: 0 };
+            streamed.push(Streamed { ranks: locals.clone(), size, is_read: false });
         }
         Ok(Self { graph, blocks, next: locals.start, arcs, ranks: locals, streamed, encoded: false })
     }
@@ -78,7 +74,7 @@ impl<'g> RankRange<'g> {
         let whole = self.graph.begins_block(self.ranks.start) && self.graph.begins_block(self.ranks.end);
         let of_blocks = |block: &Streamed| {
             let Range { start, end } = block.ranks;
-            block.rows != StreamedRows::Read || (self.graph.begins_block(start) && self.graph.begins_block(end))
+            !block.is_read || (self.graph.begins_block(start) && self.graph.begins_block(end))
         };
         let passes = (self.blocks.whole && self.streamed.iter().all(of_blocks)) || self.ranks.start == 0;
         self.encoded = longest.is_some_and(|longest| encoded <= longest) && plain <= LEAST_OF_WHOLE && whole && passes;
@@ -86,23 +82,22 @@ impl<'g> RankRange<'g> {
     }
 
     pub fn totals(&self) -> RowBlockTotals {
-        RowBlockTotals::of(self.streamed.iter().map(|block| block.size().bytes()))
+        RowBlockTotals::of(self.streamed.iter().map(|block| block.size.bytes()))
     }
 
     fn row_block_words(&self, i: usize) -> u64 {
-        let Streamed { ranks, rows, .. } = &self.streamed[i];
-        match rows {
-            StreamedRows::Read if self.encoded => {
-                ranks.len() as u64 + 1 + self.graph.stored_of(ranks).get().div_ceil(4)
-            }
-            _ => self.streamed[i].size().words(),
+        let Streamed { ranks, size, is_read } = &self.streamed[i];
+        if *is_read && self.encoded {
+            ranks.len() as u64 + 1 + self.graph.stored_of(ranks).get().div_ceil(4)
+        } else {
+            size.words()
         }
     }
 
     fn buffer_words(&self) -> u64 {
         // Buffers are kept for later ranges, which may stream larger blocks; a range that streams no rows needs no such buffer.
         let own = (0..self.streamed.len()).map(|i| self.row_block_words(i)).max().unwrap_or(0);
-        let passes = self.streamed.iter().any(|block| block.rows == StreamedRows::Read);
+        let passes = self.streamed.iter().any(|block| block.is_read);
         if passes { own.max(self.blocks.most_words(self.graph, self.encoded)) } else { own }
     }
 }
@@ -114,7 +109,7 @@ impl PartitionSource for RankRange<'_> {
             locals_at: self.ranks.start,
             resident: ResidentSize { locals: self.ranks.len() as u64, arcs: self.arcs },
             row_blocks: self.streamed.len(),
-            largest_row_block: self.streamed.iter().map(|block| block.size().bytes()).max().unwrap_or_default(),
+            largest_row_block: self.streamed.iter().map(|block| block.size.bytes()).max().unwrap_or_default(),
             buffer_words: self.buffer_words(),
         }
     }
@@ -158,20 +153,18 @@ impl PartitionSource for RankRange<'_> {
     }
 
     fn read_row_block(&mut self, i: usize, into: &mut RowBlock) -> Result<()> {
-        let (ranks, size) = (self.streamed[i].ranks.clone(), self.streamed[i].size());
-        let is_read = self.streamed[i].rows == StreamedRows::Read;
-        if is_read && self.encoded {
-            let bytes = self.graph.stored_of(&ranks).get();
-            let (offsets, words, parts) = into.reset_encoded(ranks.clone(), size.rows, bytes.div_ceil(4))?;
+        let Streamed { ranks, size, is_read } = self.streamed[i].clone();
+        let encoded = is_read && self.encoded;
+        let bytes = if encoded { self.graph.stored_of(&ranks).get() } else { 4 * size.arcs };
+        let (offsets, words, parts) = into.reset(ranks.clone(), size.rows, bytes.div_ceil(4))?;
+        if encoded {
             let words: &mut [u8] = bytemuck::cast_slice_mut(words);
             *parts = self.graph.read_stored(ranks, 0, offsets, &mut words[..bytes as usize])?;
-            return Ok(());
+        } else if is_read {
+            self.graph.read(ranks, offsets, words)?;
+        } else {
+            offsets.fill(0);
         }
-        let (offsets, successors) = into.reset(ranks.clone(), size.rows, size.arcs)?;
-        if is_read {
-            return self.graph.read(ranks, offsets, successors);
-        }
-        offsets.fill(0);
         Ok(())
     }
 }

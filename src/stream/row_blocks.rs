@@ -2,42 +2,10 @@
 
 use trimill_counting::RowBlockSize;
 use trimill_graph::OrientedGraph;
-use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_system::{Bytes, Result};
 
 /// The most arcs of a block: 32-bit offsets cannot address more.
 const MOST_ARCS: u64 = u32::MAX as u64;
-
-/// How the rows of a row block are streamed for a range.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum StreamedRows {
-    Read,
-    /// Resident, so not in the row block.
-    Resident,
-    /// Empty: their triangles are counted elsewhere.
-    Skipped,
-}
-
-impl StreamedRows {
-    /// For the row block that begins with `first`; no bounds of locals or heads in `ranks` are inside a row block.
-    pub(super) fn of(ranks: &LocalsAndHeads, first: u32) -> Self {
-        if !ranks.heads.contains(&first) {
-            Self::Skipped
-        } else if first >= ranks.locals.start {
-            Self::Resident
-        } else {
-            Self::Read
-        }
-    }
-
-    pub(super) fn size(self, range: u32, arcs: u64) -> RowBlockSize {
-        match self {
-            Self::Read => RowBlockSize { range, rows: range.into(), arcs },
-            Self::Resident => RowBlockSize { range, rows: 0, arcs: 0 },
-            Self::Skipped => RowBlockSize { range, rows: range.into(), arcs: 0 },
-        }
-    }
-}
 
 /// All rows of a graph, cut into row blocks, which tile the ranks; none takes more than the limit unless it is a single row.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

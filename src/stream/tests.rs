@@ -49,7 +49,7 @@ impl PartitionSource for Alternating {
             return Err(Error::data("part", "row block is damaged"));
         }
         let RowBlockSize { range, rows, arcs } = self.size(i);
-        let (offsets, successors) = into.reset(range * i as u32..range * (i as u32 + 1), rows, arcs)?;
+        let (offsets, successors, _) = into.reset(range * i as u32..range * (i as u32 + 1), rows, arcs)?;
         offsets.fill(0);
         successors.fill(0);
         Ok(())

@@ -59,7 +59,8 @@ fn peeled_within(
     let (edges, values) = graph;
     let state: Vec<AtomicU32> = zeros(values.len());
     let places = PeelingPlaces { device: None, host, control: &Control::silent() };
-    let mut progress = PeelProgress::new(&state, save, last, &|_| Ok(()));
+    let saved = (Instant::now(), Duration::ZERO);
+    let mut progress = PeelProgress { state: &state, save, saved, last, fell: &|_| Ok(()) };
     let work = peel(edges, values, &mut progress, places).unwrap();
     (state.iter().map(|value| (value.load(Relaxed) ^ FALLEN) + LEAST).collect(), work)
 }
@@ -165,7 +166,8 @@ fn what_a_lost_device_began_is_peeled_on_the_cores() {
         let peeled = |host| {
             let (edges, values) = remaining(&edges);
             let mut lost = Lost { rounds };
-            let mut progress = PeelProgress::new(&state, None, None, &fell);
+            let saved = (Instant::now(), Duration::ZERO);
+            let mut progress = PeelProgress { state: &state, save: None, saved, last: None, fell: &fell };
             peel(edges, values, &mut progress, PeelingPlaces { device: Some(&mut lost), host, control: &control })
         };
         // With less memory than the cores need, nothing can peel the graph once the device is lost.

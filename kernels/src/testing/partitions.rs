@@ -52,7 +52,7 @@ pub fn encoded(row_block: &RowBlock, in_part: usize) -> RowBlock {
     let (bytes, parts) = put_rows((0..view.size().rows as usize).map(|i| view.row(i)), view.range.start, 1, in_part);
     let words = words_of(&bytes);
     let mut made = RowBlock::default();
-    let (offsets, stored, into) = made.reset_encoded(view.range.clone(), view.size().rows, words.len() as u64).unwrap();
+    let (offsets, stored, into) = made.reset(view.range.clone(), view.size().rows, words.len() as u64).unwrap();
     offsets.copy_from_slice(view.offsets);
     stored.copy_from_slice(&words);
     into.extend(parts);

@@ -122,7 +122,7 @@ impl SpillReader {
         let (rows, arcs) = self.index.sum(blocks.clone());
         let words = if encoded { self.index.encoded_words(blocks.clone()) } else { arcs };
         let of = &self.index.row_blocks[i];
-        let (offsets, words, parts) = into.reset_encoded(of.range.clone(), rows, words)?;
+        let (offsets, words, parts) = into.reset(of.range.clone(), rows, words)?;
         let (start, numbers) = (of.blocks.start, RowNumbers::UpTo(of.range.end.saturating_sub(1)));
         let section = SectionToRead { start, blocks, numbers, offsets, words, encoded };
         let read = self.read(&format!("row block {i}"), section);

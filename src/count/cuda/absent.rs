@@ -3,8 +3,9 @@
 use trimill_counting::{CountBackend, Detail, Device, EdgeShare, Footprint, PartitionCounter, PartitionExtent};
 use trimill_kernels::{CountingMethod, Packed, packed_takes, scratch_bytes};
 
-use super::{KernelSettings, counter_bytes, footprint};
+use super::{counter_bytes, footprint};
 use crate::count::method::CudaMethod;
+use crate::job::file::CountTable;
 use trimill_graph::GraphSize;
 use trimill_system::{Bytes, Error, Result};
 
@@ -29,7 +30,7 @@ impl Absent {
     /// The methods that could count a graph of this size within `budget`: the named one, or those of `auto`.
     pub fn choices(
         name: CudaMethod,
-        settings: &KernelSettings,
+        settings: &CountTable,
         graph: &GraphSize,
         budget: Bytes,
         counters: DeviceCounters,
@@ -50,7 +51,7 @@ impl Absent {
             CudaMethod::Packed => vec![packed],
             #[cfg(feature = "baselines")]
             CudaMethod::Baseline(_, method) => vec![absent(name, &method)],
-            CudaMethod::Auto if packed_takes(graph.vertices) && !settings.ask_for_shape() => vec![lstc, packed],
+            CudaMethod::Auto if packed_takes(graph.vertices) && !settings.asks_for_shape() => vec![lstc, packed],
             CudaMethod::Auto => vec![lstc],
         })
     }

@@ -76,7 +76,7 @@ fn read(mut range: RankRange<'_>, limit: Option<Bytes>) -> Read {
     for i in 0..range.streamed.len() {
         range.read_row_block(i, &mut row_block).unwrap();
         let view = row_block.view();
-        assert_eq!(view.size(), range.streamed[i].size());
+        assert_eq!(view.size(), range.streamed[i].size);
         let length = |pair: &[u32]| (pair[1] - pair[0]) as usize;
         let rows = match &view.encoded {
             Some(encoded) => decoded(encoded, view.offsets.windows(2).map(length)),
@@ -143,7 +143,7 @@ proptest! {
             let range = RankRange::new(&graph, &blocks, &ranks).unwrap();
             // A buffer that was taken for one range serves all later ones.
             prop_assert!((0..range.streamed.len()).all(|i| range.row_block_words(i) <= range.buffer_words()));
-            let reads = range.streamed.iter().any(|block| block.rows == StreamedRows::Read);
+            let reads = range.streamed.iter().any(|block| block.is_read);
             buffers.extend(reads.then(|| range.buffer_words()));
             assert_read(&rows, &ranks, limit, range, run.map(Bytes));
         }
