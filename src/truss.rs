@@ -178,12 +178,7 @@ impl TrussDecomposition<'_> {
 fn put_trussness(state: &[AtomicU32], sums: &Sums<ByArc>) -> Result<()> {
     let trussness = |value: &AtomicU32| (value.load(Relaxed) ^ FALLEN) + LEAST;
     let blocks = state.par_chunks(ByArc::BLOCK as usize).enumerate();
-    blocks.try_for_each(|(block, values)| {
-        sums.change(block, 0..values.len(), |sums| {
-            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum = trussness(value));
-            Ok(())
-        })
-    })
+    blocks.try_for_each(|(block, values)| sums.put(block, values.iter().map(trussness).collect()))
 }
 
 struct PeelingPlaces<'b, 'c> {

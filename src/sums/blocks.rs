@@ -61,6 +61,21 @@ impl<K: SumKey> Sums<K> {
         parallel::try_each(self.by_block(keys, counts.len()), |of| self.add_in_block(&of, keys, counts))
     }
 
+    pub fn put(&self, block: usize, sums: Vec<K::Count>) -> Result<()> {
+        assert_eq!(sums.len(), self.len(block), "block {block}");
+        match &self.blocks {
+            SumBlocks::Memory(blocks) => {
+                unpoisoned(blocks.read()).change(block, |values| values.copy_from_slice(&sums))
+            }
+            SumBlocks::File { file, dir, written } => {
+                let mut written = unpoisoned(written[block].write());
+                disk::write_at(file, dir, cast_slice(&sums), Self::position(block))?;
+                *written = Some(xxh3_64(cast_slice(&sums)));
+            }
+        }
+        Ok(())
+    }
+
     /// Reads the sums at consecutive keys from `first` on. Runs in the current thread pool.
     pub fn read(&self, first: u64, into: &mut [K::Count]) -> Result<()> {
         let blocks = self.by_block(CountedKeys::From(first), into.len());
@@ -130,7 +145,7 @@ impl<K: SumKey> Sums<K> {
     }
 
     /// Applies `change` to the sums at these places of a block. If that fails, the sums are useless.
-    pub(crate) fn change(
+    pub(super) fn change(
         &self,
         block: usize,
         within: Range<usize>,
