@@ -122,10 +122,15 @@ impl<'a> UsedIds<'a> {
 
     /// The layout of the graph file, as far as it follows from the vertices.
     pub(crate) fn layout(&self, edges: u64) -> Layout {
-        let (vertices, (first, last)) = (self.present.count(), self.ends().unwrap_or_default());
+        let (vertices, ends) = (self.present.count(), self.ends());
+        let (first, last) = ends.map_or((0, 0), |(first, last)| (self.original(first), self.original(last)));
         // Ids without a gap are an offset.
-        let has_ids = self.table.is_some() || (vertices > 0 && last - first + 1 != vertices);
-        Layout { vertices, edges, has_ids, offset_of_ids: first.into(), ..Layout::default() }
+        let has_ids = vertices > 0 && last - first != u64::from(vertices - 1);
+        Layout { vertices, edges, has_ids, offset_of_ids: first, ..Layout::default() }
+    }
+
+    fn original(&self, id: u32) -> u64 {
+        self.table.map_or(u64::from(id), |table| table[id as usize])
     }
 
     /// The number of runs in which the input's ids of all vertices, ascending, are made.
@@ -134,8 +139,7 @@ impl<'a> UsedIds<'a> {
     }
 
     fn run(&self, i: u32) -> impl Iterator<Item = u64> + '_ {
-        let original = |id: u32| self.table.map_or(u64::from(id), |table| table[id as usize]);
-        self.present.iter(i * Self::RUN..(i + 1).saturating_mul(Self::RUN)).map(original)
+        self.present.iter(i * Self::RUN..(i + 1).saturating_mul(Self::RUN)).map(|id| self.original(id))
     }
 
     fn all(&self) -> Vec<u64> {
@@ -149,5 +153,53 @@ impl<'a> UsedIds<'a> {
             part.iter_mut().zip(self.run(i)).for_each(|(place, id)| *place = id)
         });
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean::clean;
+    use trimill_input::ArcSink;
+    use trimill_input::arcs::{ArcSource, SourceFacts};
+    use trimill_system::memory::HostMemory;
+
+    struct Listed(Vec<(u64, u64)>);
+
+    impl ArcSource for Listed {
+        fn facts(&self) -> SourceFacts {
+            SourceFacts { arcs_at_most: self.0.len() as u64, ..SourceFacts::default() }
+        }
+
+        fn scan(&self, sink: &dyn ArcSink, _: &Control) -> Result<u64> {
+            sink.arcs(&self.0)?;
+            Ok(self.0.len() as u64)
+        }
+    }
+
+    #[test]
+    fn whether_ids_are_sparse_depends_on_the_graph_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let with_gaps = |last| vec![(0, 1), (1, last), (last, 0), (last - 1, last - 1)];
+        let without = |first| vec![(first, first + 1), (first + 1, first + 2)];
+        for (arcs, lines, has_ids) in [
+            (with_gaps(3_500_000), Some(3_500_001), true),
+            (with_gaps(4_194_303), Some(4_194_304), true),
+            (with_gaps(4_194_304), None, true),
+            (without(4_000_000), Some(4_000_002), false),
+            (without(1 << 40), None, false),
+            (vec![(3_500_000, 3_500_000)], Some(3_500_000), false),
+        ] {
+            let made = |mib| {
+                let space = Workspace::new(HostMemory::new(Bytes::mib(mib), 1), dir.path());
+                let cleaned = clean(&Listed(arcs.clone()), space, &Control::silent()).unwrap();
+                assert_eq!((cleaned.table.is_some(), cleaned.declared_lines), (mib < 100 || lines.is_none(), lines));
+                let used = UsedIds::new(&cleaned.degrees, cleaned.table.as_deref());
+                let Layout { has_ids, offset_of_ids, .. } = used.layout(cleaned.edges);
+                (cleaned.first_id, has_ids, offset_of_ids, used.all())
+            };
+            let little = made(33);
+            assert_eq!((little.1, &little), (has_ids, &made(256)), "{arcs:?}");
+        }
     }
 }

@@ -73,19 +73,14 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
             return Err(refused(space, arcs, [by_id, by_table]));
         }
         if may_index && fits(by_id) {
-            let first_id = facts.declared_vertices.map_or(first.min(1), |_| facts.first_id);
             let read = plain.finish(&facts, arcs, range, start)?;
             // The size of the graph in a pipe was not known before.
             if facts.is_read_once {
                 let graph = GraphToPrepare { form: InputForm::Arcs, ids: range, arcs, edges: arcs, row_bytes: None };
                 space.expect_after(READ, &graph, control);
             }
-            return Ok(ArcsRead {
-                declared: facts.declared_vertices.unwrap_or(distinct),
-                first_id,
-                lines: facts.declared_vertices.or(Some(range.saturating_sub(first_id))),
-                ..read
-            });
+            let read = ArcsRead { declared: facts.declared_vertices.unwrap_or(distinct), ..read };
+            return Ok(read.with_ids(&facts, first, range));
         }
     }
     if facts.is_read_once {
@@ -128,7 +123,13 @@ fn read_by_table(
     if ranked.overflow.load(Ordering::Relaxed) {
         return Err(changed(source.name(), "it has other ids"));
     }
-    let read = ranked.finish(&facts, scanned?, n, start)?;
+    let mut read = ranked.finish(&facts, scanned?, n, start)?;
+    // Memory may have been too little for arrays over all ids, which a later start may have memory for.
+    if let (Some(&first), Some(&last)) = (table.first(), table.last())
+        && !is_sparse(last, arcs)
+    {
+        read = read.with_ids(&facts, first, last + 1);
+    }
     Ok(ArcsRead { table: Some(table), ..read })
 }
 

@@ -8,6 +8,7 @@ use super::classes::ArcClasses;
 use super::sort::sort_pairs;
 use super::workspace::{IdCount, PER_KEY, Workspace, check_bucket, needs};
 use trimill_graph::CleanReport;
+use trimill_input::arcs::SourceFacts;
 use trimill_system::control::{Control, Unit};
 use trimill_system::mapped::{prefetch, trim_heap, with_capacity, zeros};
 use trimill_system::{Bytes, Result, parallel};
@@ -51,6 +52,12 @@ pub struct ArcsRead {
 }
 
 impl ArcsRead {
+    /// With what is known of ids from `first` to below `end` that are not sparse.
+    pub(super) fn with_ids(self, facts: &SourceFacts, first: u64, end: u64) -> Self {
+        let first_id = facts.declared_vertices.map_or(first.min(1), |_| facts.first_id);
+        Self { first_id, lines: facts.declared_vertices.or(Some(end.saturating_sub(first_id))), ..self }
+    }
+
     /// Sorts every bucket, drops duplicates, merges both buckets of each class, and counts degrees.
     pub fn clean(self, space: Workspace<'_>, control: &Control) -> Result<CleanGraph> {
         let Self { buckets, classes, range, table, arcs, loops, declared, first_id, lines, symmetric, reading } = self;
