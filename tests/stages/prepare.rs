@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::common::job::data;
 use crate::common::{complete, rows_of};
-use dsi_bitstream::traits::BE;
+use crate::readers::support::write_bvgraph;
 use trimill::testing::clean::Workspace;
 use trimill::testing::input::arcs::{ArcList, ArcSource, SourceFacts};
 use trimill::testing::input::{ArcSink, Source};
@@ -20,7 +20,6 @@ use trimill_kernels::engine::Engine;
 use trimill_kernels::padded;
 use trimill_kernels::prepare::{ids_within, needed};
 use trimill_kernels::testing::{Double, Pace, has_compiler};
-use webgraph::prelude::{BvComp, VecGraph};
 
 /// A device that reports `questions` times that it has not started, and after that that it has started.
 struct Slow {
@@ -190,10 +189,10 @@ fn inputs_of_every_kind_are_the_same_to_the_byte() {
     // Rows with loops at their beginning, end and middle, alone, and in every row; a row longer than a buffer.
     let folder = tempfile::tempdir().unwrap();
     let loops = (0..900).map(|v| (v, v));
-    let rows = (0..900usize).flat_map(|u| (0..u % 40).map(move |i| (u, (u * 7 + i * i) % 900)));
+    let rows = (0..900u64).flat_map(|u| (0..u % 40).map(move |i| (u, (u * 7 + i * i) % 900)));
     let long = (0..5000).map(|v| (40, v)).chain([(4999, 4999), (4998, 0), (0, 4999)]);
     let arcs: std::collections::BTreeSet<_> = loops.chain(rows).chain(long).collect();
-    BvComp::with_basename(folder.path().join("loops")).comp_graph::<BE>(&VecGraph::from_arcs(arcs)).unwrap();
+    write_bvgraph(&folder.path().join("loops"), &arcs.into_iter().collect::<Vec<_>>());
     same(&opened(&folder.path().join("loops.graph")), 0, "rows with loops");
     same(&opened(&folder.path().join("loops.graph")), 3, "rows with loops, late");
 }

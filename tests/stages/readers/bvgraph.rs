@@ -1,56 +1,30 @@
-//! BVGraphs written by the webgraph library: both byte orders, other codes and windows.
+//! BVGraphs that WebGraph's library wrote (`tests/bvgraphs`): both byte orders, other codes and windows, far references.
 
 use std::path::Path;
-
-use dsi_bitstream::codes::GammaWrite;
-use dsi_bitstream::dispatch::Codes;
-use dsi_bitstream::impls::{BufBitWriter, MemWordWriterVec};
-use dsi_bitstream::traits::{BE, BitWrite, LE};
-use webgraph::prelude::{BvComp, CompFlags, VecGraph};
 
 use trimill::Control;
 use trimill::testing::input::Source;
 use trimill::testing::input::format::Format;
-use trimill_system::hash::mix;
 
-use super::support::{Folder, TINY, arcs, data, gamma_coded, gz, on, open, read, refused, work_dir};
-
-pub(crate) fn write(base: &Path, graph: &VecGraph, flags: CompFlags, little_endian: bool) {
-    let mut writer = BvComp::with_basename(base).comp_flags(flags);
-    if little_endian {
-        writer.comp_graph::<LE>(graph).unwrap()
-    } else {
-        writer.comp_graph::<BE>(graph).unwrap()
-    };
-}
-
-pub(crate) fn graph_of(arcs: &[(u64, u64)]) -> VecGraph {
-    VecGraph::from_arcs(arcs.iter().map(|&(u, v)| (u as usize, v as usize)))
-}
+use super::support::{
+    Folder, TINY, arcs, bvgraph_fixture, data, gamma_coded, gz, in_gamma_code, on, open, read, refused, work_dir,
+};
 
 #[test]
 fn a_written_graph_is_read_in_both_byte_orders_and_with_any_flags() {
     let folder = Folder::new();
     let karate = read(&data("karate.mtx")).unwrap();
     let hub: Vec<_> = (0..200_000).map(|head| (7, head)).chain((0..200_000).map(|tail| (tail, 7))).collect();
-    for (graph, mut expected) in [("tiny", TINY.to_vec()), ("karate", karate), ("hub", hub)] {
+    let all = ["usual", "no-intervals", "no-window", "short-intervals", "delta", "omega", "zeta5", "no-references"];
+    for (graph, mut expected, flags) in
+        [("tiny", TINY.to_vec(), &all[..]), ("karate", karate, &all[..]), ("hub", hub, &all[..2])]
+    {
         expected.sort_unstable();
         expected.dedup();
-        let usual = CompFlags::default();
-        let others = [
-            ("usual", usual),
-            ("no-window", CompFlags { compression_window: 0, ..usual }),
-            ("no-intervals", CompFlags { min_interval_length: 0, ..usual }),
-            ("short-intervals", CompFlags { min_interval_length: 1, compression_window: 2, ..usual }),
-            ("delta", CompFlags { residuals: Codes::Delta, outdegrees: Codes::Delta, ..usual }),
-            ("omega", CompFlags { residuals: Codes::Omega, references: Codes::Gamma, ..usual }),
-            ("zeta5", CompFlags { residuals: Codes::Zeta(5), ..usual }),
-            ("no-references", CompFlags { max_ref_count: 0, ..usual }),
-        ];
-        for (name, flags) in others {
-            for little_endian in [false, true] {
-                let name = format!("{graph}-{name}-{little_endian}");
-                write(&folder.path(&name), &graph_of(&expected), flags, little_endian);
+        for flags in flags {
+            for order in ["big", "little"] {
+                let name = format!("{graph}-{flags}-{order}");
+                bvgraph_fixture(&name, &folder.path(&name));
                 let source = open(&folder.path(&format!("{name}.graph"))).unwrap();
                 assert_eq!(source.format(), Format::Bvgraph, "{name}");
                 assert!(arcs(&source).unwrap() == expected, "{name}");
@@ -63,7 +37,7 @@ fn a_written_graph_is_read_in_both_byte_orders_and_with_any_flags() {
 fn the_two_files_may_be_in_different_folders() {
     let folder = Folder::new();
     let karate = read(&data("karate.mtx")).unwrap();
-    write(&folder.path("crawl"), &graph_of(&karate), CompFlags::default(), false);
+    bvgraph_fixture("karate-usual-big", &folder.path("crawl"));
     for name in ["elsewhere", "other"] {
         std::fs::create_dir(folder.path(name)).unwrap();
     }
@@ -97,7 +71,7 @@ fn a_crawl_is_read_as_it_is_published() {
     let folder = Folder::new();
     let karate = read(&data("karate.mtx")).unwrap();
     std::fs::create_dir(folder.path("crawl")).unwrap();
-    write(&folder.path("crawl/web"), &graph_of(&karate), CompFlags::default(), false);
+    bvgraph_fixture("karate-usual-big", &folder.path("crawl/web"));
     for (name, bytes) in [
         // A dump of webgraph-rs, which is not read.
         ("web.ef", &b"epserde \x02\0\0\0\x08"[..]),
@@ -134,11 +108,11 @@ fn a_crawl_is_read_as_it_is_published() {
     assert_eq!(identity("cnr-2000.properties").files.len(), 2);
 }
 
-/// The arcs between the first 40,000 vertices of a crawl: five chunks of 131,072 arcs.
+/// The arcs between the first 37,000 vertices of a crawl: four chunks of 131,072 arcs.
 fn crawl() -> Vec<(u64, u64)> {
     let mut crawl = read(&data("cnr-symmetric.graph")).unwrap();
-    crawl.retain(|&(u, v)| u.max(v) < 40_000);
-    assert_eq!(crawl.len(), 650_504);
+    crawl.retain(|&(u, v)| u.max(v) < 37_000);
+    assert_eq!(crawl.len(), 479_828);
     crawl
 }
 
@@ -146,14 +120,9 @@ fn crawl() -> Vec<(u64, u64)> {
 fn a_crawl_is_read_whatever_its_chains_of_references() {
     // Rows refer to rows that refer to others, so the rows of a chunk need many earlier rows, or all of them.
     let (folder, expected) = (Folder::new(), crawl());
-    let graph = graph_of(&expected);
-    let usual = CompFlags::default();
-    for (name, flags) in [
-        ("long", CompFlags { max_ref_count: 1 << 20, ..usual }),
-        ("long-wide", CompFlags { max_ref_count: 1 << 20, compression_window: 64, ..usual }),
-        ("short-wide", CompFlags { max_ref_count: 2, compression_window: 500, ..usual }),
-    ] {
-        write(&folder.path(name), &graph, flags, name == "long");
+    // Windows of 7, 64 and 500 rows, and chains of any length, but of 2 in the last.
+    for name in ["crawl-long", "crawl-long-wide", "crawl-short-wide"] {
+        bvgraph_fixture(name, &folder.path(name));
         let source = open(&folder.path(&format!("{name}.graph"))).unwrap();
         for threads in [1, 3] {
             assert!(on(threads, || arcs(&source)).unwrap() == expected, "{name} on {threads} threads");
@@ -173,8 +142,7 @@ fn rows_that_are_kept_and_stand_for_more_than_the_file_can_mean_are_refused() {
     // 90 rows of 50,000 arcs each in a few bytes, which refer to near rows: windows of 7 and 200 both keep eight rows, since no row refers farther
     // back. With a file of offsets the reader does not know this, so a window of 200 keeps all.
     let folder = Folder::new();
-    let rows: Vec<_> = (0..90).flat_map(|tail| (0..50_000).map(move |head| (tail, head))).collect();
-    write(&folder.path("long"), &graph_of(&rows), CompFlags::default(), false);
+    bvgraph_fixture("equal-rows", &folder.path("long"));
     let bytes = std::fs::metadata(folder.path("long.graph")).unwrap().len();
     assert!(bytes < 10_000, "{bytes}");
     let properties = std::fs::read_to_string(folder.path("long.properties")).unwrap();
@@ -185,18 +153,14 @@ fn rows_that_are_kept_and_stand_for_more_than_the_file_can_mean_are_refused() {
             refused(read(&folder.path("long")), &[&told]);
             std::fs::remove_file(folder.path("long.offsets")).unwrap();
         }
-        assert_eq!(read(&folder.path("long")).unwrap().len(), rows.len(), "a window of {window}");
+        assert_eq!(read(&folder.path("long")).unwrap().len(), 90 * 50_000, "a window of {window}");
     }
     let nodes = format!("nodes={}", 8 * bytes + 1);
     folder.write("long.properties", properties.replace("nodes=50000", &nodes));
     refused(open(&folder.path("long")), &["the stream ends too early"]);
 
     // A row that copies from the first one, over 199 rows between them, which all have to be kept.
-    let odd = || (0..16_000).map(|i| 3 * i + u64::from(i * i % 7 < 3));
-    let between = (1..200).flat_map(|tail| (0..50_000).map(move |head| (tail, head)));
-    let far: Vec<_> = odd().map(|head| (0, head)).chain(between).chain(odd().map(|head| (200, head))).collect();
-    let flags = CompFlags { compression_window: 200, ..CompFlags::default() };
-    write(&folder.path("far"), &graph_of(&far), flags, false);
+    bvgraph_fixture("far-row", &folder.path("far"));
     let bytes = std::fs::metadata(folder.path("far.graph")).unwrap().len();
     assert!(bytes < 16_000, "the last row is encoded again in {bytes} bytes");
     std::fs::remove_file(folder.path("far.offsets")).unwrap();
@@ -211,20 +175,14 @@ fn rows_that_are_kept_and_stand_for_more_than_the_file_can_mean_are_refused() {
 #[test]
 fn rows_may_refer_over_many_chunks() {
     // Six rows are repeated after 300 dissimilar rows, so 600,000 arcs are between a row and the one that it copies.
+    const STRIDES: [u64; 11] = [29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71];
     let folder = Folder::new();
-    let row = |tail: u64, many: u64| (0..many).map(move |i| (tail, mix(tail << 32 | i) % 20_000));
+    let row = |tail: u64, many: u64| (0..many).map(move |i| (tail, tail / 11 + i * STRIDES[tail as usize % 11]));
     let first: Vec<_> = (0..6).flat_map(|tail| row(tail, 3000)).collect();
     let between = (6..306).flat_map(|tail| row(tail, 2000));
     let last = first.iter().map(|&(tail, head)| (tail + 310, head));
-    let mut expected: Vec<_> = first.iter().copied().chain(between).chain(last).collect();
-    expected.sort_unstable();
-    expected.dedup();
-    let flags = CompFlags { compression_window: 512, ..CompFlags::default() };
-    write(&folder.path("far"), &graph_of(&expected), flags, true);
-    let bits = 8 * std::fs::metadata(folder.path("far.graph")).unwrap().len();
-    write(&folder.path("near"), &graph_of(&expected), CompFlags::default(), true);
-    let bits_near = 8 * std::fs::metadata(folder.path("near.graph")).unwrap().len();
-    assert!(bits + 50_000 < bits_near, "no row is copied: {bits} and {bits_near} bits");
+    let expected: Vec<_> = first.iter().copied().chain(between).chain(last).collect();
+    bvgraph_fixture("far-chunks", &folder.path("far"));
     std::fs::remove_file(folder.path("far.offsets")).unwrap();
     let properties = std::fs::read_to_string(folder.path("far.properties")).unwrap();
     for window in [512, 1_000_000] {
@@ -234,39 +192,39 @@ fn rows_may_refer_over_many_chunks() {
             assert!(found == expected, "a window of {window} on {threads} threads");
         }
     }
+    folder.write("far.properties", with_window(&properties, 512, 309));
+    refused(read(&folder.path("far")), &["the row of vertex 310 cannot be decoded"]);
 }
 
 #[test]
 fn a_file_of_offsets_changes_nothing_and_is_not_trusted() {
     let (folder, expected) = (Folder::new(), crawl());
-    let graph = graph_of(&expected);
-    for little_endian in [false, true] {
-        let usual = CompFlags::default();
-        write(&folder.path("crawl"), &graph, usual, little_endian);
+    for name in ["crawl-big", "crawl-little"] {
+        bvgraph_fixture(name, &folder.path("crawl"));
         let path = folder.path("crawl.graph");
         let offsets = std::fs::read(folder.path("crawl.offsets")).unwrap();
-        let lengths = gamma_coded(&offsets, 40_001);
+        let lengths = gamma_coded(&offsets, 37_001);
         let whole = || read(&path).map(|found| assert!(found == expected));
         whole().unwrap();
         // Offsets that cannot be the graph's are ignored: a truncated file, one of too few rows, no file at all, one that ends elsewhere.
         folder.write("crawl.offsets", &offsets[..offsets.len() / 2]);
         whole().unwrap();
-        folder.write("crawl.offsets", written(&lengths[1..]));
+        folder.write("crawl.offsets", in_gamma_code(&lengths[1..]));
         whole().unwrap();
         let mut longer = lengths.clone();
         longer[9] += 300;
-        folder.write("crawl.offsets", written(&longer));
+        folder.write("crawl.offsets", in_gamma_code(&longer));
         whole().unwrap();
         folder.write("crawl.offsets", []);
         whole().unwrap();
         std::fs::remove_file(folder.path("crawl.offsets")).unwrap();
         whole().unwrap();
         // Offsets that might be the graph's are compared with the rows while these are decoded: within a chunk, and around its beginning.
-        for row in [5, 20_000, 39_998] {
+        for row in [5, 20_000, 36_998] {
             let mut moved = lengths.clone();
             moved[row] += 1;
             moved[row + 1] -= 1;
-            folder.write("crawl.offsets", written(&moved));
+            folder.write("crawl.offsets", in_gamma_code(&moved));
             let told = format!("crawl.offsets: the row of vertex {} is not where the file says", row - 1);
             refused(whole(), &[&told]);
         }
@@ -283,7 +241,7 @@ fn a_file_of_offsets_changes_nothing_and_is_not_trusted() {
 fn rows_have_no_more_arcs_than_the_properties_say() {
     let folder = Folder::new();
     let karate = read(&data("karate.mtx")).unwrap();
-    write(&folder.path("karate"), &graph_of(&karate), CompFlags::default(), false);
+    bvgraph_fixture("karate-usual-big", &folder.path("karate"));
     let properties = std::fs::read_to_string(folder.path("karate.properties")).unwrap();
     let [whole, fewer] = [0, 1].map(|missing| format!("\narcs={}\n", karate.len() - missing));
     assert!(properties.contains(&whole), "{properties}");
@@ -294,15 +252,4 @@ fn rows_have_no_more_arcs_than_the_properties_say() {
         refused(read(&folder.path("karate")), &[&told]);
         let _ = std::fs::remove_file(folder.path("karate.offsets"));
     }
-}
-
-fn written(numbers: &[u64]) -> Vec<u8> {
-    let mut words: Vec<u64> = Vec::new();
-    let mut writer = BufBitWriter::<BE, _>::new(MemWordWriterVec::new(&mut words));
-    for &number in numbers {
-        writer.write_gamma(number).unwrap();
-    }
-    BitWrite::flush(&mut writer).unwrap();
-    drop(writer);
-    words.iter().flat_map(|word| word.to_ne_bytes()).collect()
 }

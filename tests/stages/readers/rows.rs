@@ -18,10 +18,8 @@ use trimill::testing::orient::rows::orient_rows;
 use trimill::testing::orient::{Destination, MadeGraph, orient};
 use trimill::testing::prepare::prepare;
 use trimill::{Bytes, Control, Result};
-use webgraph::prelude::CompFlags;
 
-use super::bvgraph::{graph_of, write};
-use super::support::{Folder, TINY, data, on, open, pairs32, refused, sg_of_rows as sg};
+use super::support::{Folder, TINY, data, on, open, pairs32, refused, sg_of_rows as sg, write_bvgraph};
 use crate::common;
 use faults::{Fault, arcs_of, is_clean, metis, rows_of};
 
@@ -100,7 +98,7 @@ fn taken_beside(path: &Path, memory: Bytes, buckets: Option<Bytes>, scratch: Opt
 fn a_directed_crawl_with_offsets_is_cleaned_by_ranges_of_ids() {
     let folder = Folder::new();
     let arcs = super::support::arcs(&open(&data("cnr-2000.graph")).unwrap()).unwrap();
-    write(&folder.path("crawl"), &graph_of(&arcs), CompFlags::default(), false);
+    write_bvgraph(&folder.path("crawl"), &arcs);
     let source = open(&folder.path("crawl.graph")).unwrap();
     assert!(ArcSource::is_ordered(&source) && !ArcSource::is_ordered(&General(&source)));
     // With little memory, buckets go to files.
@@ -155,7 +153,7 @@ proptest! {
         if !arcs.is_empty() {
             let clean = arcs.iter().all(|&(u, v)| u != v && arcs.binary_search(&(v, u)).is_ok());
             let edges = arcs.iter().any(|&(u, v)| u != v);
-            write(&folder.path("b"), &graph_of(&arcs), CompFlags::default(), false);
+            write_bvgraph(&folder.path("b"), &arcs);
             prop_assert_eq!(taken(&folder.path("b.graph"), Bytes::mib(64)), clean);
             // The graph may be directed: if sorting arcs takes too much memory, their reverse arcs are found without sorting.
             let (large, most) = (8 * arcs.len() > 2100, Bytes(2100));
@@ -200,7 +198,7 @@ fn rows_may_have_hundreds_of_successors_and_a_bvgraph_each_edge_once() {
         (0..1500).flat_map(|u| (0..200).map(move |i| (u, 1500 + (u * u + 7 * i) % 1499))).collect();
     let both: Vec<(u64, u64)> = arcs_of(&rows_of(3000, &up)).collect();
     for (name, arcs, symmetry) in [("up", &up, Symmetry::Missing), ("both", &both, Symmetry::Unknown)] {
-        write(&folder.path(name), &graph_of(arcs), CompFlags::default(), false);
+        write_bvgraph(&folder.path(name), arcs);
         let path = folder.path(&format!("{name}.graph"));
         let (source, control) = (open(&path).unwrap(), Control::silent());
         let rows = source.rows(Bytes::mib(64), &control).unwrap().unwrap();
@@ -215,7 +213,7 @@ fn heads_whose_tails_do_not_fit_together_are_sorted_in_ranges() {
     // Four million arcs to a thousand heads: 16 MB of tails, and a quarter of the budget for sorting.
     let arcs: Vec<(u64, u64)> = (0..4000).flat_map(|u| (4000..5000).map(move |v| (u, v))).collect();
     let folder = Folder::new();
-    write(&folder.path("many"), &graph_of(&arcs), CompFlags::default(), false);
+    write_bvgraph(&folder.path("many"), &arcs);
     let path = folder.path("many.graph");
     assert!(taken_beside(&path, Bytes::mib(64), Some(Bytes::mib(16)), None));
 }

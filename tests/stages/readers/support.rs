@@ -1,11 +1,12 @@
-//! Shared by the tests: a folder for files, a tiny graph.
+//! Shared by the tests: a folder for files, a tiny graph, BVGraphs.
 
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use dsi_bitstream::codes::GammaRead;
-use dsi_bitstream::impls::{BufBitReader, MemWordReader};
+use dsi_bitstream::codes::{GammaRead, GammaWrite, ZetaWrite};
+use dsi_bitstream::impls::{BufBitReader, BufBitWriter, MemWordReader, MemWordWriterVec};
 use dsi_bitstream::traits::BE;
 use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::format::Format;
@@ -147,4 +148,66 @@ pub(crate) fn gamma_coded(bytes: &[u8], many: usize) -> Vec<u64> {
     let words: Vec<u32> = bytes.chunks_exact(4).map(|word| u32::from_ne_bytes(word.try_into().unwrap())).collect();
     let mut reader = BufBitReader::<BE, _>::new(MemWordReader::new(words));
     (0..many).map(|_| reader.read_gamma().unwrap()).collect()
+}
+
+/// Numbers in gamma code, as a file of offsets has them.
+pub(crate) fn in_gamma_code(numbers: &[u64]) -> Vec<u8> {
+    let mut bits = Bits::new(MemWordWriterVec::new(Vec::new()));
+    for &number in numbers {
+        bits.write_gamma(number).unwrap();
+    }
+    bytes_of(bits)
+}
+
+/// Writes bits to memory, high bits first.
+type Bits = BufBitWriter<BE, MemWordWriterVec<u64, Vec<u64>>>;
+
+fn bytes_of(bits: Bits) -> Vec<u8> {
+    bits.into_inner().unwrap().into_inner().iter().flat_map(|word| word.to_ne_bytes()).collect()
+}
+
+/// Writes a BVGraph whose rows have nothing but residuals, and its offsets. [`bvgraph_fixture`] has graphs of WebGraph's library.
+pub(crate) fn write_bvgraph(base: &Path, arcs: &[(u64, u64)]) {
+    let mut sorted = arcs.to_vec();
+    sorted.sort_unstable();
+    let nodes = sorted.iter().map(|&(tail, head)| tail.max(head) + 1).max().unwrap();
+    let (mut bits, mut lengths, mut rest) = (Bits::new(MemWordWriterVec::new(Vec::new())), vec![0], &sorted[..]);
+    for node in 0..nodes {
+        let (row, after) = rest.split_at(rest.partition_point(|arc| arc.0 == node));
+        let mut length = bits.write_gamma(row.len() as u64).unwrap();
+        let mut last = None;
+        for &(_, head) in row {
+            let distance = match last {
+                None if head >= node => 2 * (head - node),
+                None => 2 * (node - head) - 1,
+                Some(last) => head - last - 1,
+            };
+            length += bits.write_zeta(distance, 3).unwrap();
+            last = Some(head);
+        }
+        lengths.push(length as u64);
+        rest = after;
+    }
+    let arcs = arcs.len();
+    let properties =
+        format!("nodes={nodes}\narcs={arcs}\nwindowsize=0\nmaxrefcount=0\nminintervallength=0\ncompressionflags=\n");
+    std::fs::write(base.with_extension("graph"), bytes_of(bits)).unwrap();
+    std::fs::write(base.with_extension("properties"), properties).unwrap();
+    std::fs::write(base.with_extension("offsets"), in_gamma_code(&lengths)).unwrap();
+}
+
+/// Writes the files of a graph that WebGraph's library wrote (`tests/bvgraphs`), under this base name.
+pub(crate) fn bvgraph_fixture(name: &str, base: &Path) {
+    let tar = zstd::decode_all(&std::fs::read(data("bvgraphs.tar.zst")).unwrap()[..]).unwrap();
+    let mut files = 0;
+    for file in tar::Archive::new(&tar[..]).entries().unwrap() {
+        let mut file = file.unwrap();
+        let path = file.path().unwrap().into_owned();
+        if path.file_stem().is_some_and(|stem| stem == name) {
+            let mut to = File::create(base.with_extension(path.extension().unwrap())).unwrap();
+            std::io::copy(&mut file, &mut to).unwrap();
+            files += 1;
+        }
+    }
+    assert_eq!(files, 3, "{name}");
 }
