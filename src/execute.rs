@@ -4,6 +4,7 @@
 //! plan; [`building`] builds spills a bounded number ahead of `counting`, on one device or several. Each command has a file.
 
 mod absent;
+mod assign;
 mod backends;
 pub mod building;
 pub mod cache;

@@ -70,7 +70,6 @@ pub mod reports {
     pub use trimill_system::memory::{FloorPart, HostFloor};
 }
 
-mod assign;
 mod bench;
 mod cache;
 mod clean;

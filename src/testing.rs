@@ -16,6 +16,6 @@ macro_rules! stages {
 }
 
 stages! {
-    assign bench cache clean cluster count directions edges execute job names orient outputs paths plan prepare rates report run_dir shards
+    bench cache clean cluster count directions edges execute job names orient outputs paths plan prepare rates report run_dir shards
     stream sums table vertices
 }

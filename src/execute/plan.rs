@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicU64;
 
+use super::assign::Assigner;
 use super::estimates::{Estimating, least_to_prepare};
 use super::planned::Planned;
 use super::planning::Planning;
@@ -169,7 +170,7 @@ impl Planning<'_> {
             return Ok(Vec::new());
         }
         let (vertices, child_peak) = (VertexInfo::of(graph)?, AtomicU64::new(0));
-        let assigner = self.assigner(partitioner, &vertices, &child_peak);
+        let assigner = Assigner { planning: *self, partitioner, vertices: &vertices, child_peak: &child_peak };
         if !assigner.is_cheap() {
             return Ok(Vec::new());
         }

@@ -6,11 +6,9 @@ use trimill_counting::Footprint;
 
 use super::chosen::ChosenBackends;
 use super::session::{Purpose, Session};
-use crate::assign::Assigner;
 use crate::job::{Mode, Partitioner};
 use crate::plan::choose::{Candidate, estimate};
 use crate::plan::cost::Speed;
-use crate::plan::sets::VertexInfo;
 use crate::plan::{Plan, PlanLimits, Planner};
 use trimill_graph::OrientedGraph;
 use trimill_system::Result;
@@ -78,42 +76,5 @@ impl<'a> Planning<'a> {
             }
             _ => error,
         })
-    }
-
-    pub(super) fn sets(&self, partitioner: &Partitioner, child_peak: &AtomicU64) -> Result<Plan> {
-        let planner = self.planner();
-        if let Some(whole) = planner.whole(partitioner, self.session.job.settings.partition.parts())? {
-            return Ok(whole);
-        }
-        let assigned = {
-            let vertices = VertexInfo::of(self.graph)?;
-            planner.assigned(&vertices, &self.assigner(partitioner, &vertices, child_peak))?
-        };
-        planner.sets(assigned)
-    }
-
-    pub(super) fn assigner<'b>(
-        &'b self,
-        partitioner: &'b Partitioner,
-        vertices: &'b VertexInfo,
-        child_peak: &'b AtomicU64,
-    ) -> Assigner<'b> {
-        let Session { job, metis, host, work_dir, control, .. } = self.session;
-        Assigner {
-            graph: self.graph,
-            vertices,
-            partitioner,
-            parts: job.settings.partition.parts(),
-            seed: job.settings.partition.seed(),
-            contract: job.settings.partition.metis.contract,
-            footprint: self.footprint,
-            helper: metis.as_ref(),
-            host_memory: host.budget(),
-            beside_metis: self.session.host_needs(self.graph, job.settings.mode()).floor_of_planning(),
-            block: self.limits.host_block,
-            work_dir,
-            control,
-            child_peak,
-        }
     }
 }

@@ -5,45 +5,44 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use rayon::prelude::*;
-use trimill_counting::Footprint;
 use trimill_partitioners as partitioners;
 use trimill_partitioners::file::{Declared, FileAssignment};
 use trimill_partitioners::metis::MetisOptions;
 use trimill_partitioners::{MAX_PARTS, RowsById};
 
+use super::planning::Planning;
+use super::session::Session;
 use crate::job::{Partitioner, Parts};
-use crate::plan::Assign;
 use crate::plan::sets::VertexInfo;
-use trimill_graph::{Direction, OrientedGraph};
+use crate::plan::{Assign, Plan};
+use trimill_graph::Direction;
 use trimill_input::identity::Watched;
 use trimill_partitioners::partition::assignment::Assignment;
-use trimill_system::child::Helper;
 use trimill_system::mapped::zeros;
 use trimill_system::text::shown;
-use trimill_system::{Bytes, Control, Error, Result, starts_of};
+use trimill_system::{Error, Result, starts_of};
 
-pub struct Assigner<'a> {
-    pub graph: &'a OrientedGraph,
-    pub vertices: &'a VertexInfo,
-    pub partitioner: &'a Partitioner,
-    pub parts: Parts,
-    /// The seed of the partitioners `random` and `metis`.
-    pub seed: u64,
-    /// METIS gets runs of this many consecutive vertices as one.
-    pub contract: Option<NonZeroU32>,
-    /// Gives the weight of a vertex: the bytes of its resident row.
-    pub footprint: Footprint,
-    /// How METIS is run; `None` if the calling program did not say.
-    pub helper: Option<&'a Helper>,
-    pub host_memory: Bytes,
-    /// What this process takes of `host_memory` while METIS runs.
-    pub beside_metis: Bytes,
-    /// Bytes of a row block when rows are read for METIS.
-    pub block: Bytes,
-    pub work_dir: &'a Path,
-    pub control: &'a Control,
+pub(super) struct Assigner<'a> {
+    pub(super) planning: Planning<'a>,
+    pub(super) partitioner: &'a Partitioner,
+    pub(super) vertices: &'a VertexInfo,
     /// The most bytes that a METIS child took.
-    pub child_peak: &'a AtomicU64,
+    pub(super) child_peak: &'a AtomicU64,
+}
+
+impl Planning<'_> {
+    /// A plan of what `partitioner` assigns. `child_peak` becomes the peak memory of a METIS child.
+    pub(super) fn sets(&self, partitioner: &Partitioner, child_peak: &AtomicU64) -> Result<Plan> {
+        let planner = self.planner();
+        if let Some(whole) = planner.whole(partitioner, self.session.job.settings.partition.parts())? {
+            return Ok(whole);
+        }
+        let assigned = {
+            let vertices = VertexInfo::of(self.graph)?;
+            planner.assigned(&vertices, &Assigner { planning: *self, partitioner, vertices: &vertices, child_peak })?
+        };
+        planner.sets(assigned)
+    }
 }
 
 /// Removes empty parts, which would be built, streamed and recorded for nothing; the others keep their order.
@@ -71,15 +70,16 @@ fn drop_empty_parts(mut part_of: Vec<u32>, parts: u32) -> Assignment {
 
 impl Assign for Assigner<'_> {
     fn assign(&self, parts: u32) -> Result<Assignment> {
-        let n = self.graph.vertices();
+        let Planning { session, graph, footprint, .. } = self.planning;
+        let n = graph.vertices();
         if parts > MAX_PARTS {
             return Err(Error::usage(format!("{parts} parts")).expected(format!("at most {MAX_PARTS}")));
         }
         let part_of = match self.partitioner {
-            Partitioner::Random => partitioners::random(n, parts, self.seed),
+            Partitioner::Random => partitioners::random(n, parts, session.job.settings.partition.seed()),
             Partitioner::Rank | Partitioner::Auto | Partitioner::Contiguous => {
                 let out_degrees = &self.vertices.out_degrees;
-                let weight = |vertex: u32| self.footprint.resident(1, out_degrees[vertex as usize].into()).get();
+                let weight = |vertex: u32| footprint.resident(1, out_degrees[vertex as usize].into()).get();
                 partitioners::contiguous_by_weight(n, parts, weight)
             }
             Partitioner::ContiguousVertices => partitioners::contiguous_vertices(n, parts),
@@ -107,7 +107,7 @@ impl Assign for Assigner<'_> {
     }
 
     fn parts(&self) -> Option<u32> {
-        match (self.partitioner, self.parts) {
+        match (self.partitioner, self.planning.session.job.settings.partition.parts()) {
             (Partitioner::File(_), Parts::Auto) => Some(1),
             (_, parts) => parts.asked(),
         }
@@ -116,32 +116,35 @@ impl Assign for Assigner<'_> {
 
 impl Assigner<'_> {
     fn metis(&self, parts: u32) -> Result<Assignment> {
-        let Some(helper) = self.helper else {
+        let Planning { session, graph, .. } = self.planning;
+        let Session { job, metis, host, work_dir, control, .. } = session;
+        let Some(helper) = metis else {
             return Err(Error::usage("the partitioner metis runs in a child process, and no program for it was named")
                 .advice("use another partitioner, or name the trimill program"));
         };
         let options = MetisOptions {
             parts,
-            seed: self.seed,
-            contract: self.contract.map(NonZeroU32::get),
-            host_memory: self.host_memory,
-            beside: self.beside_metis,
-            work_dir: self.work_dir,
+            seed: job.settings.partition.seed(),
+            contract: job.settings.partition.metis.contract.map(NonZeroU32::get),
+            host_memory: host.budget(),
+            beside: session.host_needs(graph, job.settings.mode()).floor_of_planning(),
+            work_dir,
             helper,
-            control: self.control,
+            control,
         };
         let found = partitioners::metis::assign(&self.rows_by_id()?, &options)?;
         self.child_peak.fetch_max(found.child_peak_bytes, Ordering::Relaxed);
-        tracing::info!("METIS cuts {} of {} edges", found.cut, self.graph.edges());
+        tracing::info!("METIS cuts {} of {} edges", found.cut, graph.edges());
         Ok(drop_empty_parts(found.parts, parts))
     }
 
     /// The graph as METIS reads it: rows by vertex, in memory, at 4 bytes an edge and 8 a vertex.
     fn rows_by_id(&self) -> Result<RowsById> {
+        let Planning { session, graph, limits, .. } = self.planning;
         let VertexInfo { order, out_degrees } = self.vertices;
         let begins = starts_of(out_degrees.iter().map(|&length| u64::from(length)));
-        let successors: Vec<AtomicU32> = zeros(self.graph.edges() as usize);
-        self.graph.pass(self.block, Direction::Rising, self.control, |block| {
+        let successors: Vec<AtomicU32> = zeros(graph.edges() as usize);
+        graph.pass(limits.host_block, Direction::Rising, &session.control, |block| {
             block.ranks().into_par_iter().with_min_len(256).for_each(|rank| {
                 let begin = begins[order[rank as usize] as usize] as usize;
                 for (place, &successor) in successors[begin..].iter().zip(block.row(rank)) {
@@ -154,11 +157,12 @@ impl Assigner<'_> {
     }
 
     fn read(&self, path: &Path) -> Result<FileAssignment> {
-        let ids = self.graph.ids()?;
+        let graph = self.planning.graph;
+        let ids = graph.ids()?;
         let declared = Declared {
-            lines: self.graph.declared_lines(),
-            first_id: self.graph.first_declared_id(),
-            vertices: self.graph.vertices(),
+            lines: graph.declared_lines(),
+            first_id: graph.first_declared_id(),
+            vertices: graph.vertices(),
             compact: &|original| ids.vertex_of(original),
             original: &|id| ids.original(id),
         };
