@@ -5,8 +5,8 @@
 //! partitions first, so that all finish at about the same time; `super::workers` says what happens when one fails. With a run directory
 //! each result is recorded, and later starts skip counted partitions and reuse finished spills.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::time::Instant;
 
 use super::building::Builders;
@@ -61,8 +61,8 @@ impl Planned {
         let (task, unit) = task_of(backends, u64::from(parts), graph.edges(), control);
         let mut before = DeviceOutcome::default();
         if let Some(journal) = &journal {
-            let spills = place.as_ref().filter(|_| keeps).map(|(_, dir)| (dir.path(), *fingerprint));
-            before.resume(journal, spills, details, session)?;
+            let kept = place.as_ref().map(|(_, dir)| dir).filter(|dir| dir.is_kept());
+            before = session.counted_before(journal, kept, details)?;
             let done = |result: &PartitionFigures| match unit {
                 Unit::Arcs => plan.sizes[result.id as usize].resident_arcs,
                 _ => 1,
@@ -147,35 +147,27 @@ impl Session {
             None => SpillDir::temporary(&self.spill_dir),
         }
     }
-}
 
-impl DeviceOutcome {
-    /// Adds the results of earlier starts. A partition is counted again if its kept spill, or wanted counts at vertices or on edges, are missing.
-    fn resume(
-        &mut self,
+    /// The results of earlier starts. A partition is counted again if its `kept` spill, or wanted counts at vertices or on edges, are missing.
+    fn counted_before(
+        &self,
         journal: &Journal,
-        spills: Option<(&Path, u128)>,
+        kept: Option<&SpillDir>,
         details: &Details<'_>,
-        session: &Session,
-    ) -> Result<()> {
-        let mut counted = Vec::new();
-        for (part, result) in journal.counted()? {
-            let spill = match spills {
-                Some((dir, fingerprint)) => {
-                    let Some(built) = BuiltPartition::found(dir, part, fingerprint)? else { continue };
-                    Some(built.spill)
+    ) -> Result<DeviceOutcome> {
+        let (mut counted, mut spills) = (journal.counted()?, BTreeMap::new());
+        if let Some(dir) = kept {
+            for &part in counted.keys() {
+                if let Some(built) = BuiltPartition::found(dir.path(), part, journal.fingerprint)? {
+                    spills.insert(part, built.spill);
                 }
-                None => None,
-            };
-            counted.push((result, spill));
+            }
+            counted.retain(|part, _| spills.contains_key(part));
         }
-        let parts: Vec<u32> = counted.iter().map(|(result, _)| result.id).collect();
-        let complete = details.resume(&parts, session)?;
-        for (result, spill) in counted.into_iter().filter(|(result, _)| complete.contains(&result.id)) {
-            self.kept.extend(spill);
-            self.results.push(result);
-        }
-        Ok(())
+        details.resume(&mut counted, self)?;
+        spills.retain(|part, _| counted.contains_key(part));
+        let (results, kept) = (counted.into_values().collect(), spills.into_values().collect());
+        Ok(DeviceOutcome { results, kept, ..DeviceOutcome::default() })
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a job counts besides the total: where counts of partitions go, and the files made of them.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::edges::OnEdges;
@@ -71,13 +71,16 @@ impl<'g> Details<'g> {
         }
     }
 
-    /// Adds the counts of `parts` from earlier starts; returns the parts that had them. The others must be counted again.
-    pub(super) fn resume(&self, parts: &[u32], session: &Session) -> Result<BTreeSet<u32>> {
-        match self {
-            Self::Total => Ok(parts.iter().copied().collect()),
-            Self::Vertices(vertices) => vertices.of.resume(parts, session),
-            Self::Edges(edges) => edges.of.resume(parts, session),
-        }
+    /// Adds the counts of partitions from earlier starts. Removes from `counted` those that had none: they must be counted again.
+    pub(super) fn resume<T>(&self, counted: &mut BTreeMap<u32, T>, session: &Session) -> Result<()> {
+        let parts: Vec<u32> = counted.keys().copied().collect();
+        let complete = match self {
+            Self::Total => return Ok(()),
+            Self::Vertices(vertices) => vertices.of.resume(&parts, session)?,
+            Self::Edges(edges) => edges.of.resume(&parts, session)?,
+        };
+        counted.retain(|part, _| complete.contains(part));
+        Ok(())
     }
 
     /// Counts a partition, or a share of it. `first` is its source; `again` opens it for further passes.

@@ -1,6 +1,6 @@
 //! What `trimill merge` does: checks that all partitions of a prepared job were counted by the same plan, and adds them up to the result of `count`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -51,15 +51,14 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
     let details = Details::new(&session, &graph, prepared.fingerprint)?;
 
     let start = Instant::now();
-    let records = records(run, &prepared)?;
-    let counted: Vec<u32> = records.iter().map(|record| record.result.id).collect();
-    let added = details.resume(&counted, &session)?;
-    let missing: Vec<u32> = (0..prepared.parts()).filter(|part| !added.contains(part)).collect();
+    let mut records = records(run, &prepared)?;
+    details.resume(&mut records, &session)?;
+    let missing: Vec<u32> = (0..prepared.parts()).filter(|part| !records.contains_key(part)).collect();
     if !missing.is_empty() {
         return Err(not_counted(&path, &missing, &prepared));
     }
     let of_all = |name: fn(&PartitionRecord) -> &str| {
-        let names: BTreeSet<&str> = records.iter().map(name).collect();
+        let names: BTreeSet<&str> = records.values().map(name).collect();
         names.into_iter().collect::<Vec<_>>().join(", ")
     };
     let result = RunResult {
@@ -68,8 +67,8 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
         backend: of_all(|record| &record.by.backend),
         method: of_all(|record| &record.by.method),
         stages: vec![Stage::new("merge", start.elapsed(), Bytes::ZERO, Bytes::ZERO)],
-        device_memory: records.iter().map(|record| record.by.device_memory).max().unwrap_or_default(),
-        partitions: records.into_iter().map(|record| record.result.resumed()).collect(),
+        device_memory: records.values().map(|record| record.by.device_memory).max().unwrap_or_default(),
+        partitions: records.into_values().map(|record| record.result.resumed()).collect(),
         ..result_of(&session, &graph.figures())
     };
     let mut result = result.complete();
@@ -89,13 +88,14 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
     Error::answering(written, (result, directory))
 }
 
-fn records(run: &RunDir, prepared: &PreparedJob) -> Result<Vec<PartitionRecord>> {
+fn records(run: &RunDir, prepared: &PreparedJob) -> Result<BTreeMap<u32, PartitionRecord>> {
     let journal = run.journal(prepared.fingerprint, prepared.parts());
     let read = |part| {
         let advice = || {
             format!("count its partition again, which replaces it, with {}", commands(run.path(), &[part], prepared))
         };
-        journal.read(part).map_err(|error| error.advice(advice())).transpose()
+        let record = journal.read(part).map_err(|error| error.advice(advice()));
+        record.map(|record| record.map(|record| (part, record))).transpose()
     };
     (0..prepared.parts()).filter_map(read).collect()
 }

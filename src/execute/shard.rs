@@ -71,10 +71,10 @@ fn counted(session: Session, prepared: &PreparedJob, shard: Shard, mut report: S
         }
     };
     let mine = shard.partitions(&prepared.report.costs);
-    let missing = {
-        let details = Details::new(&session, &graph, prepared.fingerprint)?;
-        counted_before(&journal, &mine, &details, &session, &mut report)?
-    };
+    let mut before = journal.counted_of(mine.iter().copied(), "is counted again")?;
+    Details::new(&session, &graph, prepared.fingerprint)?.resume(&mut before, &session)?;
+    let missing: Vec<u32> = mine.into_iter().filter(|part| !before.contains_key(part)).collect();
+    report.partitions.extend(before.into_values());
     if !missing.is_empty() {
         let state = Prepared { session, graph, origin: None, stages: Vec::new() };
         let counted = match prepared.report.mode {
@@ -103,23 +103,6 @@ fn chosen(choice: ShardChoice, prepared: &PreparedJob) -> Result<Shard> {
     };
     shards::check(shard.of())?;
     Ok(shard)
-}
-
-/// Adds the results of `mine` that have all wanted counts to the report. Returns the remaining partitions.
-fn counted_before(
-    journal: &Journal,
-    mine: &[u32],
-    details: &Details<'_>,
-    session: &Session,
-    report: &mut ShardReport,
-) -> Result<Vec<u32>> {
-    let mut before = journal.counted_of(mine.iter().copied(), "is counted again")?;
-    let recorded: Vec<u32> = before.keys().copied().collect();
-    let complete = details.resume(&recorded, session)?;
-    let missing = mine.iter().copied().filter(|part| !complete.contains(part)).collect();
-    before.retain(|part, _| complete.contains(part));
-    report.partitions.extend(before.into_values());
-    Ok(missing)
 }
 
 type CountedShard = (Vec<Box<dyn CountBackend>>, DeviceOutcome);
