@@ -74,12 +74,12 @@ impl Planned {
             sizes,
             row_block_limit: *row_block_limit,
             prune: session.job.settings.partition.prune(),
-            dir: dir.path(),
+            dir: &dir.path,
             room,
             fingerprint: *fingerprint,
-            durable: dir.is_kept(),
+            durable: dir.keeps,
         };
-        Builders { builder, building, pool: &session.pool, resumes: dir.lasts() }
+        Builders { builder, building, pool: &session.pool, resumes: dir.lasts }
     }
 }
 

@@ -57,11 +57,11 @@ impl Planned {
             GraphCut::Ranges(_) => None,
             GraphCut::Sets(locals) => Some((locals, session.spills(*fingerprint)?)),
         };
-        let keeps = place.as_ref().is_some_and(|(_, dir)| dir.is_kept());
+        let keeps = place.as_ref().is_some_and(|(_, dir)| dir.keeps);
         let (task, unit) = task_of(backends, u64::from(parts), graph.edges(), control);
         let mut before = DeviceOutcome::default();
         if let Some(journal) = &journal {
-            let kept = place.as_ref().map(|(_, dir)| dir).filter(|dir| dir.is_kept());
+            let kept = place.as_ref().map(|(_, dir)| dir).filter(|dir| dir.keeps);
             before = session.counted_before(journal, kept, details)?;
             let done = |result: &PartitionFigures| match unit {
                 Unit::Arcs => plan.sizes[result.id as usize].resident_arcs,
@@ -110,7 +110,7 @@ impl Planned {
                 stages.extend(all.times.streamed_stages(all.times.spilled));
                 if keeps {
                     all.kept.sort_by_key(|spill| spill.header.partition.partition);
-                    if let Err(error) = self.manifest(&all.kept).write(dir.path()) {
+                    if let Err(error) = self.manifest(&all.kept).write(&dir.path) {
                         return Err(error.with_answer(CountedAll { partitions: all.results, devices }));
                     }
                 }
@@ -158,7 +158,7 @@ impl Session {
         let (mut counted, mut spills) = (journal.counted()?, BTreeMap::new());
         if let Some(dir) = kept {
             for &part in counted.keys() {
-                if let Some(built) = BuiltPartition::found(dir.path(), part, journal.fingerprint)? {
+                if let Some(built) = BuiltPartition::found(&dir.path, part, journal.fingerprint)? {
                     spills.insert(part, built.spill);
                 }
             }

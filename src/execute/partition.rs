@@ -99,7 +99,7 @@ impl Planned {
         })?;
         let start = Instant::now();
         spills.sort_by_key(|spill| spill.header.partition.partition);
-        self.manifest(&spills).write(dir.path())?;
+        self.manifest(&spills).write(&dir.path)?;
         dir.complete();
         times.spilling += start.elapsed();
         stages.extend(times.built_stages(graph));

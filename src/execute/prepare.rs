@@ -131,7 +131,7 @@ impl Planned {
         self.begin()?;
         let mut spilled = Bytes::ZERO;
         if let GraphCut::Sets(locals) = &plan.cut {
-            let dir = SpillDir::of_prepared(&run.spills(None), *fingerprint)?;
+            let dir = SpillDir::of_prepared(&run.spills(None), *fingerprint);
             let spills = self.write_spills(locals, dir, &mut stages)?;
             spilled = spills.iter().map(|spill| Bytes(spill.bytes)).sum();
         }

@@ -8,36 +8,38 @@ use trimill_partitioners::spill::{Manifest, file_name, fingerprint_of, spills_in
 use trimill_system::disk::{self, FileLock, TemporaryDir};
 use trimill_system::{Error, Kind, Result};
 
-pub enum SpillDir {
-    /// Removed when dropped: after the job, an error, or an interruption.
-    Temporary(TemporaryDir),
-    /// In a run directory, where later starts find the spills.
-    Lasting {
-        dir: PathBuf,
-        keep: bool,
-        /// Held if spills stay when the job has ended: other run directories may name the same place.
-        _lock: Option<FileLock>,
-    },
-    /// Kept; files written are removed when this is dropped, unless [`SpillDir::complete`] was called.
-    Kept {
-        dir: PathBuf,
-        written: Vec<PathBuf>,
-        /// Held until `written` is removed, if it is.
-        _lock: FileLock,
-    },
+pub struct SpillDir {
+    pub path: PathBuf,
+    /// Whether the spills stay when the job has ended.
+    pub keeps: bool,
+    /// Whether spills of an earlier start, which had the same run directory, may be there.
+    pub lasts: bool,
+    /// Files that are removed when this is dropped, unless [`SpillDir::complete`] was called.
+    written: Vec<PathBuf>,
+    /// Held where other jobs may keep spills in the same place, until `written` is removed.
+    _lock: Option<FileLock>,
+    /// Removed when this is dropped: after the job, an error, or an interruption.
+    _temporary: Option<TemporaryDir>,
 }
 
 impl SpillDir {
+    fn new(path: &Path, keeps: bool, lasts: bool, lock: Option<FileLock>) -> Self {
+        Self { path: path.to_path_buf(), keeps, lasts, written: Vec::new(), _lock: lock, _temporary: None }
+    }
+
     pub fn temporary(parent: &Path) -> Result<Self> {
-        let dir = TemporaryDir::new(parent, "trimill-spill-");
-        dir.map(Self::Temporary).map_err(|e| e.advice("name a directory that can be written with --spill-dir"))
+        let made = TemporaryDir::new(parent, "trimill-spill-")
+            .map_err(|e| e.advice("name a directory that can be written with --spill-dir"))?;
+        let mut dir = Self::new(made.path(), false, false, None);
+        dir._temporary = Some(made);
+        Ok(dir)
     }
 
     /// The kept directory of a job with this fingerprint. `force` replaces spills of other jobs without a readable manifest.
     pub fn kept(dir: &Path, force: bool, fingerprint: u128) -> Result<Self> {
         let lock = locked(dir)?;
         take_over(dir, fingerprint, force, |spill| !force && spill != Some(fingerprint))?;
-        Ok(Self::Kept { dir: dir.to_path_buf(), written: Vec::new(), _lock: lock })
+        Ok(Self::new(dir, true, false, Some(lock)))
     }
 
     /// The directory of a job that is resumed in a run directory. Kept spills may be elsewhere, where `force` replaces those of other jobs.
@@ -50,53 +52,32 @@ impl SpillDir {
         let mine = !keep || force || dir.join(MANIFEST_NAME).exists();
         // Another program's manifest was refused before (`crate::paths`), unless forced.
         take_over(dir, fingerprint, true, |spill| !mine && spill.is_some_and(|other| other != fingerprint))?;
-        Ok(Self::Lasting { dir: dir.to_path_buf(), keep, _lock: lock })
+        Ok(Self::new(dir, keep, true, lock))
     }
 
-    /// The directory of a job that is prepared in its run directory. Removes an existing manifest, with a warning if it is damaged or another job's.
-    pub fn of_prepared(dir: &Path, fingerprint: u128) -> Result<Self> {
+    /// The directory of a job that is prepared in its run directory. Warns of a manifest that is damaged or another job's.
+    pub fn of_prepared(dir: &Path, fingerprint: u128) -> Self {
         let manifest = dir.join(MANIFEST_NAME);
-        if manifest.exists() {
-            if Manifest::read(dir).map(|manifest| manifest.fingerprint).ok() != Some(fingerprint) {
-                tracing::warn!("{}: is damaged or of another job: it is made again", manifest.display());
-            }
-            disk::remove(&manifest)?;
+        if manifest.exists() && Manifest::read(dir).map(|manifest| manifest.fingerprint).ok() != Some(fingerprint) {
+            tracing::warn!("{}: is damaged or of another job: it is made again", manifest.display());
         }
-        Ok(Self::Lasting { dir: dir.to_path_buf(), keep: true, _lock: None })
-    }
-
-    pub fn path(&self) -> &Path {
-        match self {
-            Self::Temporary(dir) => dir.path(),
-            Self::Kept { dir, .. } | Self::Lasting { dir, .. } => dir,
-        }
+        Self::new(dir, true, true, None)
     }
 
     /// Begins to write the spills of `parts`. Removes the manifest of an earlier start: there must be none meanwhile. Records the files, to be removed
     /// if the job does not complete.
     pub fn writes(&mut self, parts: &[u32]) -> Result<()> {
-        disk::remove(&self.path().join(MANIFEST_NAME))?;
-        if let Self::Kept { dir, written, .. } = self {
-            written.extend(parts.iter().map(|&part| dir.join(file_name(part))));
-            written.push(dir.join(MANIFEST_NAME));
+        disk::remove(&self.path.join(MANIFEST_NAME))?;
+        if self.keeps && !self.lasts {
+            self.written.extend(parts.iter().map(|&part| self.path.join(file_name(part))));
+            self.written.push(self.path.join(MANIFEST_NAME));
         }
         Ok(())
     }
 
-    /// Whether the directory may have spills of an earlier start.
-    pub fn lasts(&self) -> bool {
-        matches!(self, Self::Lasting { .. })
-    }
-
-    pub fn is_kept(&self) -> bool {
-        matches!(self, Self::Kept { .. } | Self::Lasting { keep: true, .. })
-    }
-
     /// Keeps the files of the job, which is complete.
     pub fn complete(mut self) {
-        if let Self::Kept { written, .. } = &mut self {
-            written.clear();
-        }
+        self.written.clear();
     }
 }
 
@@ -144,11 +125,9 @@ fn take_over(dir: &Path, fingerprint: u128, replace: bool, is_other: impl Fn(Opt
 
 impl Drop for SpillDir {
     fn drop(&mut self) {
-        if let Self::Kept { written, .. } = self {
-            for file in written {
-                // A file that stays is not taken for a job's result, since there is no manifest.
-                let _ = std::fs::remove_file(file);
-            }
+        for file in &self.written {
+            // A file that stays is not taken for a job's result, since there is no manifest.
+            let _ = std::fs::remove_file(file);
         }
     }
 }
