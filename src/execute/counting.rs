@@ -11,14 +11,13 @@ use std::time::Instant;
 
 use super::building::Builders;
 use super::details::Details;
-use super::device::{count_all, merged_outcomes, task_of};
 use super::planned::Planned;
 use super::queue::{Item, Queue};
 use super::results::PlannedFigures;
 use super::session::{Purpose, Session};
 use super::spill_dir::SpillDir;
 use super::work::{DeviceOutcome, PartitionsToCount, Ranges, SharedWork};
-use super::workers::all_or_first_error;
+use super::workers::{all_or_first_error, count_all, merged_outcomes, task_of};
 use crate::plan::GraphCut;
 use crate::report::{DeviceResult, PartitionFigures, Stage};
 use crate::run_dir::Journal;

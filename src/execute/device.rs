@@ -1,108 +1,22 @@
 //! A device's thread: takes partitions from the queue and counts them, while the first rows of the next one are read.
 
-use std::cmp::Reverse;
 use std::time::Instant;
 
-use super::queue::{Item, Queue, TakenItem};
+use super::queue::{Item, TakenItem};
 use super::results::partition_result;
-use super::session::Session;
-use super::work::{DeviceOutcome, PartitionsToCount, SharedWork};
-use super::workers::{all_or_first_error, run_on_all};
+use super::work::{DeviceOutcome, SharedWork};
 use crate::count::cuda::RUNS_AHEAD;
-use crate::report::DeviceResult;
 use crate::run_dir::CountedBy;
 use crate::stream::ahead::Ahead;
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
 use trimill_counting::CountBackend;
 use trimill_partitioners::spill::{SpillReader, Spilled};
-use trimill_system::control::{Control, Task, Unit};
+use trimill_system::control::{Control, Unit};
 use trimill_system::threads::{joined, spawn};
 use trimill_system::timeline::TrackKind;
 use trimill_system::{Bytes, Kind, Result, disk, parallel};
 
 const READER_AHEAD: &str = "the thread that reads the next partition";
-
-pub(super) fn count_all(backends: &mut [Box<dyn CountBackend>], work: &SharedWork<'_>) -> Vec<Result<DeviceOutcome>> {
-    run_on_all(backends, work.queue, work.control, |backend, share| count_queue(backend, work, share))
-}
-
-impl PartitionsToCount<'_> {
-    /// Counts existing partitions in order or, on several devices, the largest first, to balance loads. A device's first error stops the others.
-    pub(super) fn count(
-        self,
-        mut items: Vec<Item>,
-        backends: &mut [Box<dyn CountBackend>],
-        session: &Session,
-    ) -> Result<(DeviceOutcome, Vec<DeviceResult>)> {
-        let known = self.known;
-        if backends.len() > 1 {
-            items.sort_by_key(|item| Reverse(known.predictions[item.part() as usize].stream));
-        }
-        let Session { pool, control, .. } = session;
-        let arcs = items.iter().map(|item| known.sizes[item.part() as usize].resident_arcs).sum();
-        let (task, unit) = task_of(backends, items.len() as u64, arcs, control);
-        let together = control.part();
-        let queue = Queue::of(items, backends.len());
-        let work = SharedWork {
-            partitions: self,
-            pool,
-            queue: &queue,
-            builders: None,
-            keeps: true,
-            task: &task,
-            unit,
-            control: &together,
-        };
-        let outcomes = count_all(backends, &work);
-        Ok(merged_outcomes(all_or_first_error(outcomes, control)?, backends))
-    }
-}
-
-/// The task of counting `parts` partitions with `arcs` arcs, in arcs if a single backend counts and reports progress, else in partitions.
-pub(super) fn task_of(
-    backends: &mut [Box<dyn CountBackend>],
-    parts: u64,
-    arcs: u64,
-    control: &Control,
-) -> (Task, Unit) {
-    if let [backend] = backends
-        && let Some(progress) = backend.progress()
-    {
-        let task = control.task("count", Some(arcs), Unit::Arcs);
-        *progress = Some(task.clone());
-        return (task, Unit::Arcs);
-    }
-    (control.task("count", Some(parts), Unit::Partitions), Unit::Partitions)
-}
-
-pub(super) fn merged_outcomes(
-    shares: Vec<DeviceOutcome>,
-    backends: &[Box<dyn CountBackend>],
-) -> (DeviceOutcome, Vec<DeviceResult>) {
-    let mut all = DeviceOutcome::default();
-    let mut devices = Vec::new();
-    for (share, backend) in shares.into_iter().zip(backends) {
-        devices.extend(device_result(backend.as_ref(), &share));
-        all.merge(share);
-    }
-    (all, devices)
-}
-
-fn device_result(backend: &dyn CountBackend, share: &DeviceOutcome) -> Option<DeviceResult> {
-    let (device, results) = (backend.device()?, &share.results);
-    Some(DeviceResult {
-        device: device.ordinal,
-        name: device.name,
-        partitions: results.len() as u32,
-        triangles: results.iter().map(|result| u128::from(result.counted().triangles)).sum(),
-        stream_bytes: results.iter().map(|result| result.stream_bytes).sum(),
-        seconds: share.times.counted.counting.as_secs_f64(),
-        budget_bytes: device.budget,
-        peak_bytes: results.iter().map(|result| result.counted().peak_bytes).max().unwrap_or_default(),
-        context_bytes: device.context,
-        used_bytes: device.used,
-    })
-}
 
 pub(super) fn counted_by(backend: &dyn CountBackend, device_memory: Bytes) -> CountedBy {
     CountedBy { backend: backend.name().into(), method: backend.method().into(), device_memory }
@@ -130,7 +44,7 @@ struct By {
     encoded: Option<Bytes>,
 }
 
-fn count_queue<'a>(
+pub(super) fn count_queue<'a>(
     backend: &mut dyn CountBackend,
     work: &'a SharedWork<'a>,
     share: &mut DeviceOutcome,

@@ -5,30 +5,108 @@
 //! the whole item was counted. If no device is left for the rest, the last one's error is the job's. A panic, or an error that is not a device's,
 //! stops all at once, since another device would fail in the same way.
 
+use std::cmp::Reverse;
 use std::thread;
 
+use super::device::count_queue;
 use super::queue::{Item, Queue};
-use super::work::DeviceOutcome;
+use super::session::Session;
+use super::work::{DeviceOutcome, PartitionsToCount, SharedWork};
+use crate::report::DeviceResult;
 use crate::stream::PartitionFailure;
 use trimill_counting::CountBackend;
+use trimill_system::control::{Task, Unit};
 use trimill_system::threads::{WORKER, guarded, joined, spawn};
 use trimill_system::{Control, Error, Kind, Result};
 
-pub(super) fn run_on_all(
+impl PartitionsToCount<'_> {
+    /// Counts existing partitions in order or, on several devices, the largest first, to balance loads. A device's first error stops the others.
+    pub(super) fn count(
+        self,
+        mut items: Vec<Item>,
+        backends: &mut [Box<dyn CountBackend>],
+        session: &Session,
+    ) -> Result<(DeviceOutcome, Vec<DeviceResult>)> {
+        let known = self.known;
+        if backends.len() > 1 {
+            items.sort_by_key(|item| Reverse(known.predictions[item.part() as usize].stream));
+        }
+        let Session { pool, control, .. } = session;
+        let arcs = items.iter().map(|item| known.sizes[item.part() as usize].resident_arcs).sum();
+        let (task, unit) = task_of(backends, items.len() as u64, arcs, control);
+        let together = control.part();
+        let queue = Queue::of(items, backends.len());
+        let work = SharedWork {
+            partitions: self,
+            pool,
+            queue: &queue,
+            builders: None,
+            keeps: true,
+            task: &task,
+            unit,
+            control: &together,
+        };
+        let outcomes = count_all(backends, &work);
+        Ok(merged_outcomes(all_or_first_error(outcomes, control)?, backends))
+    }
+}
+
+/// The task of counting `parts` partitions with `arcs` arcs, in arcs if a single backend counts and reports progress, else in partitions.
+pub(super) fn task_of(
     backends: &mut [Box<dyn CountBackend>],
-    queue: &Queue<Item>,
+    parts: u64,
+    arcs: u64,
     control: &Control,
-    count: impl Fn(&mut dyn CountBackend, &mut DeviceOutcome) -> Result<(), PartitionFailure> + Sync,
-) -> Vec<Result<DeviceOutcome>> {
+) -> (Task, Unit) {
+    if let [backend] = backends
+        && let Some(progress) = backend.progress()
+    {
+        let task = control.task("count", Some(arcs), Unit::Arcs);
+        *progress = Some(task.clone());
+        return (task, Unit::Arcs);
+    }
+    (control.task("count", Some(parts), Unit::Partitions), Unit::Partitions)
+}
+
+pub(super) fn merged_outcomes(
+    shares: Vec<DeviceOutcome>,
+    backends: &[Box<dyn CountBackend>],
+) -> (DeviceOutcome, Vec<DeviceResult>) {
+    let mut all = DeviceOutcome::default();
+    let mut devices = Vec::new();
+    for (share, backend) in shares.into_iter().zip(backends) {
+        devices.extend(device_result(backend.as_ref(), &share));
+        all.merge(share);
+    }
+    (all, devices)
+}
+
+fn device_result(backend: &dyn CountBackend, share: &DeviceOutcome) -> Option<DeviceResult> {
+    let (device, results) = (backend.device()?, &share.results);
+    Some(DeviceResult {
+        device: device.ordinal,
+        name: device.name,
+        partitions: results.len() as u32,
+        triangles: results.iter().map(|result| u128::from(result.counted().triangles)).sum(),
+        stream_bytes: results.iter().map(|result| result.stream_bytes).sum(),
+        seconds: share.times.counted.counting.as_secs_f64(),
+        budget_bytes: device.budget,
+        peak_bytes: results.iter().map(|result| result.counted().peak_bytes).max().unwrap_or_default(),
+        context_bytes: device.context,
+        used_bytes: device.used,
+    })
+}
+
+pub(super) fn count_all(backends: &mut [Box<dyn CountBackend>], work: &SharedWork<'_>) -> Vec<Result<DeviceOutcome>> {
+    let SharedWork { queue, control, .. } = work;
     if control.is_recorded() {
         backends.iter_mut().for_each(|backend| backend.record_work());
     }
-    let count = &count;
     thread::scope(|scope| {
         let member = |backend: &mut Box<dyn CountBackend>| {
             let (mut share, who) = (DeviceOutcome::default(), name(backend.as_ref()));
             let thread = format!("the thread that counts on {who}");
-            let outcome = guarded(&thread, || count(backend.as_mut(), &mut share));
+            let outcome = guarded(&thread, || count_queue(backend.as_mut(), work, &mut share));
             let done_by_others = queue.leave();
             match outcome.unwrap_or_else(|panic| Err(panic.into())) {
                 Ok(()) => Ok(share),
