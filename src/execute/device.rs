@@ -88,14 +88,7 @@ pub(super) fn count_queue<'a>(
                 return Err(failed.at_partition(part));
             }
         };
-        let spill = match &taken.item {
-            Item::Range(_) | Item::Share(_) => Bytes::ZERO,
-            Item::Built(built) => Bytes(built.spill.bytes),
-        };
-        let mut result = partition_result(work.partitions.known, taken.item.part(), &counted, spill, start.elapsed());
-        if let Some(found) = &mut result.counted {
-            found.device = device;
-        }
+        let result = partition_result(work.partitions.known, &taken.item, &counted, device, start.elapsed());
         if let Some(journal) = work.partitions.journal {
             journal.record(&result, counted_by(backend, work.partitions.device_memory))?;
         }

@@ -46,7 +46,7 @@ impl Planned {
         let counted = CountedPartition { triangles, ..all.times.counted };
         stages.push(Stage::since("count", start, counted.streamed, Bytes::ZERO, &self.session.control));
         stages.extend(device_stages(counted.device, counted.streamed));
-        let result = partition_result(known, 0, &counted, Bytes::ZERO, start.elapsed());
+        let result = partition_result(known, &Item::Range(0), &counted, None, start.elapsed());
         if let Some(journal) = &journal {
             journal.record(&result, counted_by(backends[0].as_ref(), self.limits.device))?;
         }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::queue::Item;
 use super::session::Session;
 use crate::plan::predict::Prediction;
 use crate::report::{CountedFigures, InputReport, PartitionFigures, RunResult};
@@ -40,23 +41,24 @@ pub(super) fn result_of(session: &Session, graph: &GraphFigures) -> RunResult {
 
 pub(super) fn partition_result(
     known: PlannedFigures<'_>,
-    part: u32,
+    item: &Item,
     counted: &CountedPartition,
-    spill_bytes: Bytes,
+    device: Option<u32>,
     time: Duration,
 ) -> PartitionFigures {
     let found = CountedFigures {
         peak_bytes: counted.peak,
         triangles: counted.triangles,
         seconds: time.as_secs_f64(),
-        device: None,
+        device,
         resumed: false,
     };
+    let part = item.part();
     let (size, predicted) = (&known.sizes[part as usize], &known.predictions[part as usize]);
     PartitionFigures {
         row_blocks: counted.row_blocks,
         largest_block_bytes: counted.largest_row_block,
-        spill_bytes,
+        spill_bytes: if let Item::Built(built) = item { Bytes(built.spill.bytes) } else { Bytes::ZERO },
         stream_bytes: counted.streamed,
         counted: Some(found),
         ..PartitionFigures::planned(part, size, predicted)
