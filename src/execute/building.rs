@@ -84,7 +84,7 @@ impl Planned {
 }
 
 pub struct Builders<'a> {
-    builder: Builder<'a>,
+    pub(super) builder: Builder<'a>,
     building: Building,
     pool: &'a ThreadPool,
     /// Whether valid spills of an earlier start are used.

@@ -56,7 +56,6 @@ impl Planned {
             GraphCut::Ranges(_) => None,
             GraphCut::Sets(locals) => Some((locals, session.spills(*fingerprint)?)),
         };
-        let keeps = place.as_ref().is_some_and(|(_, dir)| dir.keeps);
         let (task, unit) = task_of(backends, u64::from(parts), graph.edges(), control);
         let mut before = DeviceOutcome::default();
         if let Some(journal) = &journal {
@@ -87,7 +86,6 @@ impl Planned {
             pool,
             queue: &queue,
             builders: builders.as_ref(),
-            keeps,
             task: &task,
             unit,
             control: &together,
@@ -107,7 +105,7 @@ impl Planned {
             Some((_, dir)) => {
                 stages.extend(all.times.built_stages(graph));
                 stages.extend(all.times.streamed_stages(all.times.spilled));
-                if keeps {
+                if dir.keeps {
                     all.kept.sort_by_key(|spill| spill.header.partition.partition);
                     if let Err(error) = self.manifest(&all.kept).write(&dir.path) {
                         return Err(error.with_answer(CountedAll { partitions: all.results, devices }));

@@ -95,10 +95,10 @@ pub(super) fn count_queue<'a>(
         share.results.push(result);
         share.times.add_counted(&counted);
         if let Item::Built(built) = &taken.item
-            && work.builders.is_some()
+            && let Some(builders) = work.builders
         {
             share.times.add_built(built);
-            if work.keeps {
+            if builders.builder.durable {
                 share.kept.push(built.spill.clone());
             } else if built.spill.memory.is_none() {
                 disk::remove(&built.spill.path)?;

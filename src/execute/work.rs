@@ -55,7 +55,6 @@ pub(super) struct SharedWork<'a> {
     pub(super) queue: &'a Queue<Item>,
     /// None if the partitions exist before they are counted.
     pub(super) builders: Option<&'a Builders<'a>>,
-    pub(super) keeps: bool,
     pub(super) task: &'a Task,
     /// The unit of `task`: partitions, or arcs if the backend reports its progress.
     pub(super) unit: Unit,
