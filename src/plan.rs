@@ -263,12 +263,12 @@ pub fn below_floor(device: Bytes, least: Bytes) -> Error {
 }
 
 /// Refuses several `parts` for a method that counts whole graphs.
-pub fn refuse_parts(limits: &PlanLimits, parts: Option<u32>) -> Result<()> {
-    match limits.whole.zip(parts.filter(|&parts| parts > 1)) {
-        Some((method, parts)) => {
+pub fn refuse_parts(limits: &PlanLimits, parts: u32) -> Result<()> {
+    match limits.whole {
+        Some(method) if parts > 1 => {
             Err(Error::usage(format!("{parts} parts for method {method}, which counts whole graphs only"))
                 .advice("leave --parts out or take another --method"))
         }
-        None => Ok(()),
+        _ => Ok(()),
     }
 }

@@ -157,8 +157,8 @@ impl Prepared {
             }
             planned => planned?,
         };
-        // The number of parts is known only now if a recorded plan or a file determines it.
-        refuse_parts(&limits, Some(plan.parts()))?;
+        // Several parts that the job names were refused when the session was opened; an earlier start may have recorded others.
+        refuse_parts(&limits, plan.parts())?;
         tell_other_parts(&plan, &job.settings.partition, limits.device);
         trim_heap();
         let until_here = if chosen.beside { until_here } else { until_here.saturating_sub(chosen.driver) };

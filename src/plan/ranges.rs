@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::heads::{self, BLOCKS};
 use super::predict::{Prediction, predict};
-use super::{Divided, GraphCut, Plan, Planner, refuse_parts};
+use super::{Divided, GraphCut, Plan, Planner};
 use crate::stream::ranges::RankRange;
 use crate::stream::row_blocks::RowBlocks;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
@@ -22,7 +22,6 @@ impl Planner<'_> {
         let start = Instant::now();
         let Self { graph, limits, control, .. } = *self;
         let Divided { space, row_block_limit, most } = self.divided()?;
-        refuse_parts(limits, parts)?;
         let wanted = match limits.whole {
             Some(_) => 1,
             None => parts.unwrap_or(limits.parts).max(1),

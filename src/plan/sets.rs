@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use super::predict::{Prediction, predict};
-use super::{Assign, Divided, GraphCut, Plan, PlanLimits, Planner, refuse_parts};
+use super::{Assign, Divided, GraphCut, Plan, PlanLimits, Planner};
 use crate::job::{Partitioner, Parts};
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::GraphPasses;
@@ -63,7 +63,6 @@ impl Planner<'_> {
     /// Asks a partitioner for its parts, and splits those that do not fit.
     pub fn assigned(&self, vertices: &VertexInfo, assign: &dyn Assign) -> Result<Assigned> {
         let Divided { space, most, .. } = self.divided()?;
-        refuse_parts(self.limits, assign.parts())?;
         let (whole, whole_fits) = (space.whole, space.whole_fits());
         let least_parts = self.least_parts();
         let weight = |vertex: u32| self.footprint.resident(1, u64::from(vertices.out_degrees[vertex as usize])).get();
