@@ -20,7 +20,7 @@ use trimill::{Bytes, Error, Kind, Result, RunResult};
 pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let overrides = command.set.iter().map(|typed| Override::parse(typed)).collect::<Result<Vec<_>>>()?;
     let (mut batch, mut faults) = Batch::read(&command.file, &overrides, &command.only)?;
-    let report = command.report.report.as_deref();
+    let report = command.report.as_deref();
     let mut files = Paths::default().reads("the job file", &command.file);
     if let Some(report) = report {
         files = files.writes("the report of all jobs", report, Some(views::check_report));
