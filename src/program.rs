@@ -11,7 +11,7 @@ pub use crate::job::overrides::Override;
 pub use crate::job::schema::schema;
 #[cfg(feature = "cli")]
 pub use crate::job::typed::{from_one, html};
-pub use crate::job::{Batch, BatchJob, Job, Mode, Prepare, suggest};
+pub use crate::job::{BatchJob, Job, Mode, Prepare, batch, suggest};
 pub use crate::paths::Paths;
 pub use crate::rates::{ArcRates, Rates};
 pub use crate::report::failure::{Failure, kind_name};
