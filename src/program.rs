@@ -15,7 +15,6 @@ pub use crate::job::{BatchJob, Job, Mode, Prepare, batch, suggest};
 pub use crate::paths::Paths;
 pub use crate::rates::{ArcRates, Rates};
 pub use crate::report::failure::{Failure, kind_name};
-pub use crate::report::json::unwritten;
 pub use crate::report::page::{EarlierResult, PageEntry, ResultKind};
 pub use crate::report::{files, json, views};
 pub use crate::run_dir::with_resume_advice;

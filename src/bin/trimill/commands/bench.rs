@@ -56,7 +56,7 @@ fn write(command: &BenchCommand, report: &BenchReport, at_end: bool) -> Result<(
     let asked = &command.settings.output;
     let mut outputs: Vec<(&Path, String)> = Vec::new();
     if let Some(file) = asked.dir.as_ref().filter(now) {
-        outputs.push((file, files::comparison(file, report)?));
+        outputs.push((file, files::pretty(file, report)?));
     }
     if let Some(file) = asked.report.as_ref().filter(now) {
         outputs.push((file, views::page(&[PageEntry::new(ResultKind::Bench, report.titles().join(", "), report)?])));

@@ -43,9 +43,10 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
     if command.check {
         return check(&jobs, command.answer.json, context);
     }
-    checks::check_machine(&jobs).map_err(|error| error.at_if_unset(&command.file))?;
-    // The report does not show jobs that a cluster counts.
-    for BatchJob { job, .. } in &mut jobs {
+    // Of all jobs, before the first starts.
+    for BatchJob { name, job, .. } in &mut jobs {
+        job.check_machine().map_err(|error| error.in_job(Some(name)).at_if_unset(&command.file))?;
+        // The report does not show jobs that a cluster counts.
         job.recorded |= report.is_some() && job.cluster().is_none();
     }
     let table = jobs.iter().any(|entry| entry.job.settings.output.take_standard_output());
