@@ -9,8 +9,8 @@ mod buffers;
 use std::time::Duration;
 
 use trimill_counting::{
-    COUNTER_BYTES, CountBackend, Detail, Device, EdgeShare, Footprint, GraphToPeel, Lent, PartitionCounter,
-    PartitionExtent, Peeling,
+    COUNTER_BYTES, CountBackend, Detail, Device, Footprint, GraphToPeel, Lent, PartitionCounter, PartitionExtent,
+    Peeling,
 };
 use trimill_kernels::truss::PeelingDevice;
 use trimill_kernels::{ALIGNMENT, CountingMethod, Gpu, GpuError, ImageForm, Lstc, Packed, packed_takes};
@@ -251,13 +251,8 @@ impl CountBackend for Cuda {
         Ok(Box::new(PeelingDevice::new(&mut self.gpu, graph, control)?))
     }
 
-    fn begin<'a>(
-        &'a mut self,
-        size: PartitionExtent,
-        share: EdgeShare,
-        detail: Detail,
-    ) -> Result<Box<dyn PartitionCounter + 'a>> {
-        Ok(self.method.begin(&mut self.gpu, size, share, detail)?)
+    fn begin<'a>(&'a mut self, size: PartitionExtent, detail: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
+        Ok(self.method.begin(&mut self.gpu, size, detail)?)
     }
 }
 

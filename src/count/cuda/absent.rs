@@ -1,6 +1,6 @@
 //! A GPU that this machine does not have, for plans for other machines.
 
-use trimill_counting::{CountBackend, Detail, Device, EdgeShare, Footprint, PartitionCounter, PartitionExtent};
+use trimill_counting::{CountBackend, Detail, Device, Footprint, PartitionCounter, PartitionExtent};
 use trimill_kernels::{CountingMethod, Packed, packed_takes, scratch_bytes};
 
 use super::{counter_bytes, footprint};
@@ -79,7 +79,7 @@ impl CountBackend for Absent {
         self.footprint
     }
 
-    fn begin<'a>(&'a mut self, _: PartitionExtent, _: EdgeShare, _: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
+    fn begin<'a>(&'a mut self, _: PartitionExtent, _: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
         Err(Error::defect("a GPU that is not here was to count"))
     }
 }
