@@ -1,11 +1,12 @@
 //! Plans for a GPU whose memory the job names, on a machine that has none.
 
-use super::chosen::{ChosenBackends, method_for};
+use super::chosen::ChosenBackends;
 use super::count_memory::on_the_way;
 use super::host::{HostNeeds, OnGpus};
 use super::session::Session;
 use crate::count::cuda::{Absent, DeviceCounters};
 use crate::count::method::CudaMethod;
+use crate::plan::choose::choose;
 use trimill_counting::CountBackend;
 use trimill_system::{Bytes, Error, Result};
 
@@ -29,7 +30,7 @@ impl Session {
         let of_each = |_| Absent::choices(method, &self.job.settings.count, graph, device, counters);
         let choices: Vec<_> = of_each(0)?.iter().map(|absent| (absent.choice(), absent.footprint())).collect();
         let compared = if method == CudaMethod::Auto { &choices[..] } else { &[] };
-        let (chosen, methods) = method_for(&self.rates, compared, graph, device, largest_row_block);
+        let (chosen, methods) = choose(graph, compared, &self.rates, device, largest_row_block);
         let backend = |i| {
             let found = of_each(i)?.into_iter().find(|absent| chosen.is_none_or(|chosen| chosen == absent.choice()));
             let found = found.ok_or_else(|| Error::defect("a method without a footprint"))?;

@@ -1,6 +1,6 @@
 //! Chooses the backends that count a session's graph, by the job and the machine, and the memory of each.
 
-use super::chosen::{ChosenBackends, method_for};
+use super::chosen::ChosenBackends;
 use super::count_memory::on_the_way;
 use super::host::{HostNeeds, OnGpus, blocks_of_gpu, least_on_cpu, least_on_gpus, on_cpu};
 use super::opening::{Gpus, Opening};
@@ -14,6 +14,7 @@ use crate::count::method::{Choice, CpuMethod, CudaMethod};
 use crate::directions::DoubledGraph;
 use crate::job::{Devices, Mode, Partitioner};
 use crate::outputs::CountsWanted;
+use crate::plan::choose::choose;
 use crate::plan::{Floor, floor, is_ample};
 use trimill_counting::{CountBackend, Footprint};
 use trimill_graph::{GraphSize, OrientedGraph};
@@ -238,7 +239,7 @@ impl Session {
         let device = if budget >= wanted { budget } else { reserve(&mut workers, Budget::of(asked), least)? };
         // All GPUs have the same budget, so the same method suits all.
         let choices = workers[0].choices(graph.vertices);
-        let (chosen, methods) = method_for(&self.rates, &choices, graph, device, largest_row_block);
+        let (chosen, methods) = choose(graph, &choices, &self.rates, device, largest_row_block);
         for worker in &mut workers {
             worker.set_run_bytes(chunk);
             chosen.into_iter().for_each(|method| worker.take(method));

@@ -1,13 +1,9 @@
 //! The backends that count a job, and their memory.
 
 use super::host::{Division, HostNeeds, OnGpus, blocks_of_gpu, least_on_gpus, on_gpus};
-use crate::count::method::CudaMethod;
 use crate::plan::Floor;
-use crate::plan::choose::{Candidate, MethodEstimate, choose};
-use crate::plan::cost::Speed;
-use crate::rates::Rates;
-use trimill_counting::{CountBackend, Footprint};
-use trimill_graph::GraphSize;
+use crate::plan::choose::MethodEstimate;
+use trimill_counting::CountBackend;
 use trimill_system::{Bytes, Error, Result};
 
 pub(super) struct ChosenBackends {
@@ -58,28 +54,6 @@ impl ChosenBackends {
             _ => error,
         })
     }
-}
-
-/// The method with the shortest estimate, unless the user named one, and all estimates.
-pub(super) fn method_for(
-    rates: &Rates,
-    choices: &[(CudaMethod, Footprint)],
-    graph: &GraphSize,
-    device: Bytes,
-    largest_row_block: Bytes,
-) -> (Option<CudaMethod>, Vec<MethodEstimate>) {
-    let candidates: Vec<Candidate<'_>> = choices
-        .iter()
-        .map(|(method, footprint)| {
-            let speed = if *method == CudaMethod::Packed { Speed::packed(rates) } else { Speed::lstc(rates) };
-            Candidate { name: method.name(), footprint, speed }
-        })
-        .collect();
-    if candidates.is_empty() {
-        return (None, Vec::new());
-    }
-    let (chosen, estimates) = choose(graph, &candidates, device, largest_row_block, rates.gpu_arcs);
-    (Some(choices[chosen].0), estimates)
 }
 
 /// Returns `error`. If the host budget that it recommends does not suffice for `held` as well, it recommends one that does.
