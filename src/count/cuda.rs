@@ -18,7 +18,7 @@ use trimill_kernels::{ALIGNMENT, CountingMethod, Gpu, GpuError, ImageForm, Lstc,
 use super::method::CudaMethod;
 use super::vertex_counters;
 use crate::job::file::CountTable;
-pub use absent::{Absent, DeviceCounters};
+pub use absent::Absent;
 use buffers::Buffers;
 use trimill_system::timeline::TimedWork;
 use trimill_system::{Bytes, Control, Result};
