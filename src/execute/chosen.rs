@@ -1,7 +1,6 @@
 //! The backends that count a job, and their memory.
 
 use super::host::{Division, HostNeeds, OnGpus, blocks_of_gpu, least_on_gpus, on_gpus};
-use crate::plan::Floor;
 use crate::plan::choose::MethodEstimate;
 use trimill_counting::CountBackend;
 use trimill_system::{Bytes, Error, Result};
@@ -11,7 +10,7 @@ pub(super) struct ChosenBackends {
     pub device: Bytes,
     /// The largest row block, unless the user named a size.
     pub largest_row_block: Bytes,
-    pub floor: Floor,
+    pub floor: Bytes,
     /// The methods that `auto` chose from; none if there was no choice.
     pub methods: Vec<MethodEstimate>,
     /// Host memory for counting, including row blocks that are copied to a GPU.
