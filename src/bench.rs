@@ -28,7 +28,6 @@ use trimill_system::control::{Control, Unit};
 use trimill_system::disk::{self, TemporaryDir};
 use trimill_system::{Bytes, Error, Kind, Result, machine};
 
-use contestants::Selection;
 use rounds::RunLimits;
 use worker::Workers;
 
@@ -76,7 +75,7 @@ pub fn bench(
     })?;
     let program = &Helper { program: program.into(), arguments: vec![BENCH_CHILD.into(), "--quiet".into()] };
     let found = survey(None, None);
-    let selection = contestants::select_methods(request, !found.gpus.is_empty())?;
+    let (methods, baseline) = contestants::select_methods(request, !found.gpus.is_empty())?;
     let job = |graph: &BenchGraph| Job::resolve(None, &graph.tables, Path::new(""));
     let jobs = request.graphs.iter().map(job).collect::<Result<Vec<_>>>()?;
     jobs.iter().try_for_each(|job| job.check_files().and_then(|()| job.check_is_graph()))?;
@@ -97,10 +96,10 @@ pub fn bench(
             memory,
             partition,
         },
-        baseline: selection.baseline.clone(),
+        baseline: baseline.clone(),
         graphs: Vec::new(),
     };
-    let comparison = Comparison { request, selection: &selection, program, control };
+    let comparison = Comparison { request, methods: &methods, baseline: &baseline, program, control };
     for (graph, job) in request.graphs.iter().zip(jobs) {
         match comparison.on(graph, job) {
             Ok(compared) => report.graphs.push(compared),
@@ -114,7 +113,8 @@ pub fn bench(
 
 struct Comparison<'a> {
     request: &'a BenchRequest,
-    selection: &'a Selection,
+    methods: &'a [MethodName],
+    baseline: &'a MethodName,
     program: &'a Helper,
     control: &'a Control,
 }
@@ -132,7 +132,7 @@ impl Comparison<'_> {
     }
 
     fn compare(&self, graph: &BenchGraph, mut job: Job) -> Result<GraphReport> {
-        let (Selection { methods, baseline }, control) = (self.selection, self.control);
+        let Self { methods, baseline, control, .. } = *self;
         let mut tables = graph.tables.clone();
         // Without the user's cache, a temporary one keeps the graph while it is counted.
         let own_cache = match job.settings.cache.enabled() {

@@ -16,7 +16,7 @@ pub mod suggest;
 #[cfg(feature = "cli")]
 pub mod typed;
 
-pub use batch::{Batch, BatchJob};
+pub use batch::BatchJob;
 pub use choices::{Backend, Mode, Partitioner, Parts, Prepare};
 pub use devices::{Devices, SpillTo};
 pub use job::Job;

@@ -29,7 +29,6 @@ pub mod whole;
 use std::cmp::Reverse;
 use std::time::Duration;
 
-use serde::Serialize;
 use trimill_counting::{Footprint, PartitionExtent, RowBlockSize, Scope, smallest_row_block_limit};
 
 use crate::job::Mode;
@@ -153,24 +152,16 @@ impl Plan {
 /// The bytes of encoded rows in a row block have 32-bit offsets on a GPU, and encoded rows can take somewhat more than plain ones.
 const MOST_ROW_BLOCK: Bytes = Bytes(2 << 30);
 
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct Floor {
-    pub device: Bytes,
-    pub row_block: Bytes,
-}
-
-/// The least that a method takes: for a partition of the vertex with the longest row, or for the whole graph if the method cannot count parts. Row
-/// blocks have `named` bytes, or hold the longest row.
-pub fn floor(graph: &GraphSize, footprint: &Footprint, named: Option<Bytes>) -> Floor {
+/// The least device bytes that a method takes: for a partition of the vertex with the longest row, or for the whole graph if the method cannot
+/// count parts. Row blocks have `named` bytes, or hold the longest row.
+pub fn floor(graph: &GraphSize, footprint: &Footprint, named: Option<Bytes>) -> Bytes {
     let longest = graph.longest_row;
-    let row_block = smallest_row_block_limit(longest);
     let least = Footprint { workers: 1, ..*footprint };
     // Larger ones are refused, whatever the budget is.
     let named = named.filter(|&named| named <= MOST_ROW_BLOCK).unwrap_or_default();
-    let row_blocks = Bytes(row_block.max(named).get() * space::passing(footprint));
+    let row_blocks = Bytes(smallest_row_block_limit(longest).max(named).get() * space::passing(footprint));
     let vertex = least.resident(1, u64::from(longest)) + least.overhead(graph.vertices) + row_blocks;
-    let device = if footprint.scope == Scope::Partitions { vertex } else { vertex.max(at_once(graph, footprint)) };
-    Floor { device, row_block }
+    if footprint.scope == Scope::Partitions { vertex } else { vertex.max(at_once(graph, footprint)) }
 }
 
 /// The device bytes of the whole graph as one partition.
@@ -191,7 +182,7 @@ pub fn is_ample(graph: &GraphSize, footprint: &Footprint, device: Bytes) -> bool
 
 /// The least device memory that holds the whole graph as one partition, if the method can number all its arcs.
 pub fn whole(graph: &GraphSize, footprint: &Footprint, row_block: Option<Bytes>) -> Bytes {
-    at_once(graph, footprint).max(floor(graph, footprint, row_block).device)
+    at_once(graph, footprint).max(floor(graph, footprint, row_block))
 }
 
 #[derive(Clone, Copy)]
@@ -212,7 +203,6 @@ impl Planner<'_> {
     /// Divides the budget. Errors, `Kind::Resource`: the budget or row block is below the floor; a whole graph that the method needs does not fit.
     fn divided(&self) -> Result<Divided> {
         let (size, footprint, limits) = (self.graph.size(), self.footprint, self.limits);
-        let Floor { device: least, row_block: least_row_block } = floor(&size, footprint, None);
         let PlanLimits { device, largest_row_block, row_block, .. } = *limits;
         // A host budget that leaves too little for counting was refused before.
         let space = Space::new(&size, footprint, device, largest_row_block);
@@ -229,16 +219,16 @@ impl Planner<'_> {
             ))
             .wanting(needed));
         }
-        if device < least {
-            return Err(below_floor(device, floor(&size, footprint, row_block).device));
+        if device < floor(&size, footprint, None) {
+            return Err(below_floor(device, floor(&size, footprint, row_block)));
         }
         if let Some(row_block) =
-            row_block.filter(|&row_block| row_block < least_row_block || row_block > MOST_ROW_BLOCK)
+            row_block.filter(|&row_block| row_block < space.least_row_block || row_block > MOST_ROW_BLOCK)
         {
             return Err(Error::resource(format!("row blocks of {} bytes", row_block.get()))
                 .expected(format!(
                     "between {} bytes, which hold the longest row, and {MOST_ROW_BLOCK}",
-                    least_row_block.get()
+                    space.least_row_block.get()
                 ))
                 .advice("change --block-bytes or leave it out"));
         }

@@ -4,21 +4,17 @@
 pub use crate::bench::child::serve;
 pub use crate::cluster::for_shell;
 pub use crate::count::method::{Choice, Method};
-pub use crate::job::file::{
-    CacheTable, ClusterTable, CountTable, InputTable, MemoryTable, PartitionTable, RunTable, Scheduler, Tables,
-    WorkTable,
-};
+pub use crate::job::file::{ClusterTable, InputTable, RunTable, Scheduler, Tables};
 pub use crate::job::job::STANDARD_INPUT;
 pub use crate::job::overrides::Override;
 #[cfg(feature = "cli")]
 pub use crate::job::schema::schema;
 #[cfg(feature = "cli")]
 pub use crate::job::typed::{from_one, html};
-pub use crate::job::{Batch, BatchJob, Job, Mode, Prepare, suggest};
+pub use crate::job::{BatchJob, Job, Mode, Prepare, batch, suggest};
 pub use crate::paths::Paths;
 pub use crate::rates::{ArcRates, Rates};
 pub use crate::report::failure::{Failure, kind_name};
-pub use crate::report::json::unwritten;
 pub use crate::report::page::{EarlierResult, PageEntry, ResultKind};
 pub use crate::report::{files, json, views};
 pub use crate::run_dir::with_resume_advice;

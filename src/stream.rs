@@ -23,8 +23,8 @@ use crate::count::cuda::RUNS_IN_FLIGHT;
 use edge_sinks::PartitionEdgeSink;
 use meter::Meter;
 use trimill_counting::{
-    CountBackend, CounterMemory, Detail, DeviceTimes, EdgeShare, PartitionExtent, PartitionOutline, PartitionSource,
-    Resident, ResidentSize, RowBlock, VertexCounts,
+    CountBackend, CounterMemory, Detail, DeviceTimes, PartitionExtent, PartitionOutline, PartitionSource, Resident,
+    ResidentSize, RowBlock, VertexCounts,
 };
 use trimill_system::disk::faults;
 use trimill_system::threads::{self, joined, spawn};
@@ -117,13 +117,12 @@ pub struct DeviceThread<'a> {
 }
 
 impl DeviceThread<'_> {
-    /// Counts one partition, or a share of the edges of a whole graph, with what `detail` wants besides the total. `sink` gets the triangles on
-    /// arcs when they are complete, even if counting fails afterwards. Errors: [`PartitionFailure::Device`] if the device refuses; else
-    /// damaged or unreadable spills ([`trimill_system::error::Kind::Data`]); when stopped.
+    /// Counts what `detail` wants of one partition. `sink` gets the triangles on arcs when they are complete, even if counting fails afterwards.
+    /// Errors: [`PartitionFailure::Device`] if the device refuses; else damaged or unreadable spills ([`trimill_system::error::Kind::Data`]); when
+    /// stopped.
     pub fn count(
         &mut self,
         source: &mut dyn PartitionSource,
-        share: EdgeShare,
         detail: Detail,
         sink: Option<PartitionEdgeSink<'_>>,
     ) -> Result<(CountedPartition, Option<VertexCounts>), PartitionFailure> {
@@ -155,11 +154,11 @@ impl DeviceThread<'_> {
         let counting = CounterThread { partition, pool, meter: &meter, control, messages, give_chunk, give_row_block };
         let (reading, counted) = if small {
             // The channel has room for everything that is read, so no other thread is needed, and all runs in the pool.
-            parallel::within(pool, move || Ok((reading.all_of(source)?, counting.count(share, detail, sink, backend))))
+            parallel::within(pool, move || Ok((reading.all_of(source)?, counting.count(detail, sink, backend))))
         } else {
             std::thread::scope(|scope| {
                 let reader = spawn(scope, "reading", || reading.all_of(source))?;
-                let counted = counting.count(share, detail, sink, backend);
+                let counted = counting.count(detail, sink, backend);
                 // If the reader failed, the counter only saw a closed channel, so the reader's error comes first.
                 Ok((joined("the thread that reads partitions", reader.join())??, counted))
             })
@@ -253,7 +252,6 @@ impl CounterThread<'_> {
     /// Counts what the reader sends. Closes the channels when it returns, so that the reader ends, too.
     fn count(
         self,
-        share: EdgeShare,
         detail: Detail,
         mut edges: Option<PartitionEdgeSink<'_>>,
         backend: &mut dyn CountBackend,
@@ -268,7 +266,7 @@ impl CounterThread<'_> {
         if let Some(edges) = &mut edges {
             edges.take_buffer(backend, largest_row_block.get() / 4, arcs);
         }
-        let mut counter = asked(|| backend.begin(size, share, detail))?;
+        let mut counter = asked(|| backend.begin(size, detail))?;
         counted.counting += start.elapsed();
         control.did(TrackKind::Counting, ("begin", None), start, None);
         let (mut own, mut peak_of_device) = (Bytes::ZERO, None);

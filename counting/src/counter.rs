@@ -12,8 +12,8 @@ use std::time::Duration;
 use rayon::ThreadPool;
 
 use crate::{
-    Detail, EdgeShare, Footprint, GraphToPeel, Lent, NumberRuns, PartitionExtent, Peeling, Resident, ResidentSize,
-    RowBlock, RowBlockView, VertexCounters,
+    Detail, Footprint, GraphToPeel, Lent, NumberRuns, PartitionExtent, Peeling, Resident, ResidentSize, RowBlock,
+    RowBlockView, VertexCounters,
 };
 use trimill_system::control::{Control, Progress};
 use trimill_system::timeline::TimedWork;
@@ -104,14 +104,8 @@ pub trait CountBackend: Send {
         let _ = (graph, control);
         Err(Error::defect("a backend that does not peel"))
     }
-    /// Begins a partition of this size, or a share of a whole graph's edges; the backend must be set up for `detail`. Errors: the device refuses, or
-    /// the method counts only totals.
-    fn begin<'a>(
-        &'a mut self,
-        size: PartitionExtent,
-        share: EdgeShare,
-        detail: Detail,
-    ) -> Result<Box<dyn PartitionCounter + 'a>>;
+    /// Begins a partition of this size; the backend must be set up for `detail`. Errors: the device refuses, or the method does not count `detail`.
+    fn begin<'a>(&'a mut self, size: PartitionExtent, detail: Detail) -> Result<Box<dyn PartitionCounter + 'a>>;
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

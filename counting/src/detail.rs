@@ -38,6 +38,8 @@ impl EdgeShare {
 pub enum Detail {
     #[default]
     Total,
+    /// The total of a share of a whole graph's edges.
+    Share(EdgeShare),
     /// The triangles at the vertices of a window, too.
     Vertices(VertexCounters),
     /// The triangles on each arc, too.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use trimill::testing::error::Kind;
-use trimill::testing::job::Batch;
+use trimill::testing::job::batch;
 use trimill::testing::job::file::{JobFile, Tables};
 use trimill::testing::job::overrides::Override;
 use trimill::testing::job::parse::parse;
@@ -11,21 +11,18 @@ use trimill::testing::job::parse::parse;
 use super::Place;
 
 pub(super) fn check(_: &Place, bytes: &[u8]) {
-    // `Batch::read` refuses files that are not UTF-8.
+    // `batch::read` refuses files that are not UTF-8.
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let origin = Path::new("folder/jobs.toml");
     if let Err(error) = Override::parse(text) {
         assert_eq!(error.kind(), Kind::Usage, "{error}");
     }
-    match Batch::parse(text, origin, &[], &[]) {
-        Ok(batch) => {
-            assert!(!batch.jobs.is_empty());
-            batch.jobs.iter().for_each(|job| assert!(!job.job.title().is_empty() && !job.job.inputs.is_empty()));
-        }
-        Err(error) => {
-            assert_eq!(error.kind(), Kind::Usage, "{error}");
-            assert!(error.to_string().starts_with("folder/jobs.toml"), "{error}");
-        }
+    let (jobs, faults) = batch::resolved(text, origin, &[], &[]).unwrap_or_else(|error| (Vec::new(), vec![error]));
+    assert!(!jobs.is_empty() || !faults.is_empty());
+    jobs.iter().for_each(|entry| assert!(!entry.job.title().is_empty() && !entry.job.inputs.is_empty()));
+    for error in faults {
+        assert_eq!(error.kind(), Kind::Usage, "{error}");
+        assert!(error.to_string().starts_with("folder/jobs.toml"), "{error}");
     }
     if let Ok(file) = parse::<JobFile>(text, origin) {
         let written = toml::to_string(&file.defaults).expect("tables as text");

@@ -31,8 +31,8 @@ use crate::sources::LSTC;
 use arguments::LstcArguments;
 pub use shape::Lstc;
 use trimill_counting::{
-    Detail, DeviceTimes, EDGE_COUNTER_BYTES, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent,
-    Resident, RowBlockRoom, VertexCounters,
+    Detail, DeviceTimes, EDGE_COUNTER_BYTES, Footprint, PartitionCount, PartitionCounter, PartitionExtent, Resident,
+    RowBlockRoom, VertexCounters,
 };
 use trimill_system::Bytes;
 
@@ -88,7 +88,6 @@ impl CountingMethod for Lstc {
         &self,
         engine: &'g mut dyn Engine,
         size: PartitionExtent,
-        _: EdgeShare,
         detail: Detail,
     ) -> GpuResult<Box<dyn PartitionCounter + 'g>> {
         Ok(Box::new(LstcCounter::begin(engine, *self, size, detail)?))
@@ -124,7 +123,7 @@ impl<'g> LstcCounter<'g> {
         engine.load(&LSTC)?;
         engine.layout().restart();
         let (vertices, edges) = match detail {
-            Detail::Total => (None, None),
+            Detail::Total | Detail::Share(_) => (None, None),
             Detail::Vertices(counters) => (Some(counters), None),
             Detail::Edges => (None, Some(EdgeCounters::take(engine, &size)?)),
         };

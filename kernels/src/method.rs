@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use trimill_counting::{Detail, EdgeShare, Footprint, PartitionCounter, PartitionExtent};
+use trimill_counting::{Detail, Footprint, PartitionCounter, PartitionExtent};
 
 use crate::engine::Engine;
 use crate::error::GpuResult;
@@ -23,13 +23,12 @@ pub trait CountingMethod: Debug + Send {
     }
 
     /// Begins a partition in the engine's arena; counters of vertices are in the memory of [`Engine::counters`]. Errors: [`crate::GpuError::Budget`]
-    /// when the arena is too small; [`crate::GpuError::Shape`]: the method does not count such a partition, share or detail;
+    /// when the arena is too small; [`crate::GpuError::Shape`]: the method does not count such a partition or detail;
     /// [`crate::GpuError::TooLarge`], [`crate::GpuError::Section`]: invalid sizes; errors of the device.
     fn begin<'g>(
         &self,
         engine: &'g mut dyn Engine,
         size: PartitionExtent,
-        share: EdgeShare,
         detail: Detail,
     ) -> GpuResult<Box<dyn PartitionCounter + 'g>>;
 }

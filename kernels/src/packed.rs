@@ -43,8 +43,8 @@ use space::{
     LEAST_ROW_BLOCKS_WITH_EDGES, firsts_bytes, preferred_space,
 };
 use trimill_counting::{
-    Detail, DeviceTimes, EDGE_COUNTER_BYTES, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent,
-    Resident, RowBlockRoom, VertexCounters,
+    Detail, DeviceTimes, EDGE_COUNTER_BYTES, Footprint, PartitionCount, PartitionCounter, PartitionExtent, Resident,
+    RowBlockRoom, VertexCounters,
 };
 use trimill_system::Bytes;
 
@@ -168,7 +168,6 @@ impl CountingMethod for Packed {
         &self,
         engine: &'g mut dyn Engine,
         size: PartitionExtent,
-        _: EdgeShare,
         detail: Detail,
     ) -> GpuResult<Box<dyn PartitionCounter + 'g>> {
         Ok(Box::new(PackedCounter::begin(engine, size, detail)?))
@@ -248,7 +247,7 @@ impl<'g> PackedCounter<'g> {
                 numbered: size.numbered,
                 k,
                 chunk_first: ((space - packed) / 16) as u32,
-                most_words: if matches!(detail, Detail::Total) { GROUP_WORDS } else { ONE_CHUNK },
+                most_words: if matches!(detail, Detail::Total | Detail::Share(_)) { GROUP_WORDS } else { ONE_CHUNK },
                 ..SharedArguments::default()
             },
             locals: size.locals as u32,
@@ -260,7 +259,7 @@ impl<'g> PackedCounter<'g> {
             binned: false,
             vertices: match detail {
                 Detail::Vertices(counters) => Some(counters),
-                Detail::Total | Detail::Edges => None,
+                Detail::Total | Detail::Share(_) | Detail::Edges => None,
             },
             edges,
             space,

@@ -15,7 +15,7 @@ mod packed;
 #[path = "gpu/prepare.rs"]
 mod prepare;
 
-use trimill_counting::{Detail, EdgeShare, Footprint, Lent, PartitionCounter, PartitionExtent, RowBlock};
+use trimill_counting::{Detail, Footprint, Lent, PartitionCounter, PartitionExtent, RowBlock};
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{Partition, arenas, bytes_of, cuts, device_bytes, methods_of, pool, random};
 use trimill_kernels::{CountingMethod, Gpu, GpuError, ImageForm, Lstc, Pinned};
@@ -26,7 +26,7 @@ fn begin<'g>(
     gpu: &'g mut Gpu,
     size: PartitionExtent,
 ) -> Result<Box<dyn PartitionCounter + 'g>, GpuError> {
-    method.begin(gpu, size, EdgeShare::ALL, Detail::Total)
+    method.begin(gpu, size, Detail::Total)
 }
 
 /// 6 million vertices that each point at their three predecessors: 72 MB of successors. Every `nth` one is local. Returns its triangles, too.
@@ -75,7 +75,7 @@ fn count(gpu: &mut Gpu, method: &dyn CountingMethod, partition: &Partition, cuts
     for row_blocks in [partition.row_blocks(cuts), partition.shared_row_blocks(cuts)] {
         for arena in arenas(&method.footprint(), &partition.size_with(&row_blocks)) {
             gpu.reserve(arena).unwrap();
-            let counted = partition.count(gpu, method, EdgeShare::ALL, &row_blocks);
+            let counted = partition.count(gpu, method, Detail::Total, &row_blocks);
             let counted = counted.unwrap_or_else(|error| panic!("{error}"));
             let times = counted.device.unwrap();
             assert!(times.kernels.max(times.copies).as_secs() < 60, "{counted:?}");

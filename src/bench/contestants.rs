@@ -12,14 +12,8 @@ const AUTO: &str = "auto";
 /// The default baselines, in order of preference.
 const BASELINES: [(&str, Backend); 2] = [("lstc", Backend::Cuda), ("forward", Backend::Cpu)];
 
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Selection {
-    /// The methods in the requested order, each once, including the baseline; at least one.
-    pub(super) methods: Vec<MethodName>,
-    pub(super) baseline: MethodName,
-}
-
-pub(super) fn select_methods(request: &BenchRequest, gpu: bool) -> Result<Selection> {
+/// The methods in the requested order, each once, including the baseline; and the baseline.
+pub(super) fn select_methods(request: &BenchRequest, gpu: bool) -> Result<(Vec<MethodName>, MethodName)> {
     let mut methods = Vec::new();
     let mut add = |name: MethodName| {
         if !methods.contains(&name) {
@@ -39,7 +33,7 @@ pub(super) fn select_methods(request: &BenchRequest, gpu: bool) -> Result<Select
     let mut usual = usual.map(|&(method, backend)| MethodName { method: method.into(), backend });
     let baseline = asked.or_else(|| usual.find(|usual| methods.contains(usual)));
     let baseline = baseline.or_else(|| methods.first().cloned());
-    baseline.map(|baseline| Selection { methods, baseline }).ok_or_else(|| Error::usage("no method to compare"))
+    baseline.map(|baseline| (methods, baseline)).ok_or_else(|| Error::usage("no method to compare"))
 }
 
 fn all(backend: Backend, gpu: bool) -> Vec<MethodName> {
@@ -94,43 +88,44 @@ mod tests {
         }
     }
 
-    fn names(select_methods: &Selection) -> Vec<String> {
-        select_methods.methods.iter().map(MethodName::to_string).collect()
+    fn names(methods: &[MethodName]) -> Vec<String> {
+        methods.iter().map(MethodName::to_string).collect()
     }
 
     #[test]
     fn without_names_everything_runs_that_can() {
         let all = |backend, gpu| select_methods(&request(&[], None, backend), gpu).unwrap();
-        let here = all(Backend::Auto, false);
+        let (here, baseline) = all(Backend::Auto, false);
         assert_eq!(names(&here)[..2], ["auto@cpu", "bitmap@cpu"]);
-        assert!(here.methods.iter().all(|name| name.backend == Backend::Cpu));
-        assert_eq!(here.baseline.to_string(), "forward@cpu");
-        let there = all(Backend::Auto, true);
-        assert_eq!(there.methods[0].to_string(), "auto@cuda");
+        assert!(here.iter().all(|name| name.backend == Backend::Cpu));
+        assert_eq!(baseline.to_string(), "forward@cpu");
+        assert_eq!(all(Backend::Cpu, true), (here, baseline));
+        let (there, baseline) = all(Backend::Auto, true);
+        assert_eq!(there[0].to_string(), "auto@cuda");
         assert_eq!(names(&there).iter().filter(|name| name.starts_with("auto")).count(), 1);
         for name in ["lstc@cuda", "reverse-edge@cuda", "reverse-edge@cpu", "bitmap@cpu"] {
             assert!(names(&there).iter().any(|found| found == name), "{name}");
         }
-        assert_eq!(there.baseline.to_string(), "lstc@cuda");
-        assert_eq!(all(Backend::Cpu, true), here);
-        assert!(all(Backend::Cuda, false).methods.iter().all(|name| name.backend == Backend::Cuda));
+        assert_eq!(baseline.to_string(), "lstc@cuda");
+        assert!(all(Backend::Cuda, false).0.iter().all(|name| name.backend == Backend::Cuda));
     }
 
     #[test]
     fn a_name_stands_for_what_count_would_take() {
         let typed = ["reverse-edge", "reverse-edge@cpu", "auto", "skiff:block-degree", "reverse-edge"];
-        let with = select_methods(&request(&typed, None, Backend::Auto), true).unwrap();
+        let (with, baseline) = select_methods(&request(&typed, None, Backend::Auto), true).unwrap();
         assert_eq!(names(&with), ["reverse-edge@cuda", "reverse-edge@cpu", "auto@cuda", "skiff:block-degree@cuda"]);
-        assert_eq!(with.baseline.to_string(), "reverse-edge@cuda", "the first, where none of the usual takes part");
-        let without = select_methods(&request(&typed, None, Backend::Auto), false).unwrap();
+        assert_eq!(baseline.to_string(), "reverse-edge@cuda", "the first, where none of the usual takes part");
+        let (without, _) = select_methods(&request(&typed, None, Backend::Auto), false).unwrap();
         assert_eq!(names(&without), ["reverse-edge@cpu", "auto@cpu", "skiff:block-degree@cuda"]);
     }
 
     #[test]
     fn a_baseline_that_was_named_takes_part() {
-        let found = select_methods(&request(&["bitmap"], Some("compact-forward"), Backend::Auto), false).unwrap();
+        let (found, baseline) =
+            select_methods(&request(&["bitmap"], Some("compact-forward"), Backend::Auto), false).unwrap();
         assert_eq!(names(&found), ["bitmap@cpu", "compact-forward@cpu"]);
-        assert_eq!(found.baseline.to_string(), "compact-forward@cpu");
+        assert_eq!(baseline.to_string(), "compact-forward@cpu");
     }
 
     #[test]

@@ -31,7 +31,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use rayon::ThreadPool;
 use trimill_counting::{
-    COUNTER_BYTES, CountBackend, CounterMemory, Detail, EDGE_COUNTER_BYTES, EdgeShare, Footprint, PartitionCount,
+    COUNTER_BYTES, CountBackend, CounterMemory, Detail, EDGE_COUNTER_BYTES, Footprint, PartitionCount,
     PartitionCounter, PartitionExtent, Resident, ResidentSize, RowBlockRoom, RowBlockView, VertexCounters,
     VertexCounts,
 };
@@ -209,16 +209,11 @@ impl CountBackend for Cpu {
         self.counters
     }
 
-    fn begin<'a>(
-        &'a mut self,
-        size: PartitionExtent,
-        _: EdgeShare,
-        detail: Detail,
-    ) -> Result<Box<dyn PartitionCounter + 'a>> {
+    fn begin<'a>(&'a mut self, size: PartitionExtent, detail: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
         let PartitionExtent { locals, arcs, numbered, .. } = size;
         let rows = ResidentSize { locals, arcs };
         let vertices = match detail {
-            Detail::Total => None,
+            Detail::Total | Detail::Share(_) => None,
             Detail::Vertices(vertices) => Some(vertices),
             Detail::Edges => {
                 return Ok(Box::new(edges::CpuEdgeCounter::new(size, workers_for(self.workers, rows), self)));

@@ -9,8 +9,8 @@ mod buffers;
 use std::time::Duration;
 
 use trimill_counting::{
-    COUNTER_BYTES, CountBackend, Detail, Device, EdgeShare, Footprint, GraphToPeel, Lent, PartitionCounter,
-    PartitionExtent, Peeling,
+    COUNTER_BYTES, CountBackend, Detail, Device, Footprint, GraphToPeel, Lent, PartitionCounter, PartitionExtent,
+    Peeling,
 };
 use trimill_kernels::truss::PeelingDevice;
 use trimill_kernels::{ALIGNMENT, CountingMethod, Gpu, GpuError, ImageForm, Lstc, Packed, packed_takes};
@@ -18,7 +18,7 @@ use trimill_kernels::{ALIGNMENT, CountingMethod, Gpu, GpuError, ImageForm, Lstc,
 use super::method::CudaMethod;
 use super::vertex_counters;
 use crate::job::file::CountTable;
-pub use absent::{Absent, DeviceCounters};
+pub use absent::Absent;
 use buffers::Buffers;
 use trimill_system::timeline::TimedWork;
 use trimill_system::{Bytes, Control, Result};
@@ -251,13 +251,8 @@ impl CountBackend for Cuda {
         Ok(Box::new(PeelingDevice::new(&mut self.gpu, graph, control)?))
     }
 
-    fn begin<'a>(
-        &'a mut self,
-        size: PartitionExtent,
-        share: EdgeShare,
-        detail: Detail,
-    ) -> Result<Box<dyn PartitionCounter + 'a>> {
-        Ok(self.method.begin(&mut self.gpu, size, share, detail)?)
+    fn begin<'a>(&'a mut self, size: PartitionExtent, detail: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
+        Ok(self.method.begin(&mut self.gpu, size, detail)?)
     }
 }
 

@@ -1,11 +1,12 @@
 //! Plans for a GPU whose memory the job names, on a machine that has none.
 
-use super::chosen::{ChosenBackends, method_for};
+use super::chosen::ChosenBackends;
 use super::count_memory::on_the_way;
 use super::host::{HostNeeds, OnGpus};
 use super::session::Session;
-use crate::count::cuda::{Absent, DeviceCounters};
+use crate::count::cuda::Absent;
 use crate::count::method::CudaMethod;
+use crate::plan::choose::choose;
 use trimill_counting::CountBackend;
 use trimill_system::{Bytes, Error, Result};
 
@@ -21,24 +22,19 @@ impl Session {
         let gpus = self.gpus_named();
         let (least_on_host, division, OnGpus { block: largest_row_block, all: on_host, .. }) =
             needs.divided_on_gpus(gpus, self.job.settings.memory.block)?;
-        let counters = match (counts.edges, counts.vertices) {
-            (true, _) => DeviceCounters::Edges,
-            (false, true) => DeviceCounters::Vertices { most: on_the_way(needs.host, gpus) },
-            (false, false) => DeviceCounters::Total,
-        };
-        let of_each = |_| Absent::choices(method, &self.job.settings.count, graph, device, counters);
-        let choices: Vec<_> = of_each(0)?.iter().map(|absent| (absent.choice(), absent.footprint())).collect();
+        let mut all = Absent::choices(method, &self.job.settings.count, graph.vertices, device, counts.edges)?;
+        if counts.vertices && !counts.edges {
+            let most = on_the_way(needs.host, gpus);
+            all.iter_mut().for_each(|absent| absent.count_vertices(graph.vertices, most));
+        }
+        let choices: Vec<_> = all.iter().map(|absent| (absent.choice(), absent.footprint())).collect();
         let compared = if method == CudaMethod::Auto { &choices[..] } else { &[] };
-        let (chosen, methods) = method_for(&self.rates, compared, graph, device, largest_row_block);
-        let backend = |i| {
-            let found = of_each(i)?.into_iter().find(|absent| chosen.is_none_or(|chosen| chosen == absent.choice()));
-            let found = found.ok_or_else(|| Error::defect("a method without a footprint"))?;
-            Ok(Box::new(found) as Box<dyn CountBackend>)
-        };
-        let backends = (0..gpus).map(backend).collect::<Result<Vec<_>>>()?;
-        let floor = self.counting_floor(graph, |_, _| backends[0].footprint());
+        let (chosen, methods) = choose(graph, compared, &self.rates, device, largest_row_block);
+        let found = all.into_iter().find(|absent| chosen.is_none_or(|chosen| chosen == absent.choice()));
+        let found = found.ok_or_else(|| Error::defect("a method without a footprint"))?;
+        let floor = self.counting_floor(graph, |_, _| found.footprint());
         Ok(ChosenBackends {
-            backends,
+            backends: (0..gpus).map(|_| Box::new(found) as Box<dyn CountBackend>).collect(),
             device,
             largest_row_block,
             floor,

@@ -1,6 +1,6 @@
 //! Chooses the backends that count a session's graph, by the job and the machine, and the memory of each.
 
-use super::chosen::{ChosenBackends, method_for};
+use super::chosen::ChosenBackends;
 use super::count_memory::on_the_way;
 use super::host::{HostNeeds, OnGpus, blocks_of_gpu, least_on_cpu, least_on_gpus, on_cpu};
 use super::opening::{Gpus, Opening};
@@ -14,7 +14,8 @@ use crate::count::method::{Choice, CpuMethod, CudaMethod};
 use crate::directions::DoubledGraph;
 use crate::job::{Devices, Mode, Partitioner};
 use crate::outputs::CountsWanted;
-use crate::plan::{Floor, floor, is_ample};
+use crate::plan::choose::choose;
+use crate::plan::{floor, is_ample};
 use trimill_counting::{CountBackend, Footprint};
 use trimill_graph::{GraphSize, OrientedGraph};
 use trimill_input::MOST_VERTICES;
@@ -119,7 +120,7 @@ impl Session {
         &self,
         graph: &GraphSize,
         footprint: impl Fn(CountsWanted, &GraphSize) -> Footprint,
-    ) -> Floor {
+    ) -> Bytes {
         let (counts, row_block) = (self.job.counts(), self.job.settings.memory.block);
         let own = floor(graph, &footprint(counts, graph), row_block);
         if !counts.is_directed() {
@@ -131,10 +132,10 @@ impl Session {
             &footprint(CountsWanted { vertices: true, ..CountsWanted::default() }, &doubled),
             row_block,
         );
-        Floor { device: own.device.max(its.device), ..own }
+        own.max(its)
     }
 
-    fn least_on_cpu(&self, method: &CpuMethod, graph: &GraphSize) -> (Floor, Bytes) {
+    fn least_on_cpu(&self, method: &CpuMethod, graph: &GraphSize) -> (Bytes, Bytes) {
         // The number of tables depends on the pool's threads.
         let footprint_of = |counts, graph: &GraphSize| {
             parallel::within(&self.pool, || match method {
@@ -145,8 +146,8 @@ impl Session {
         };
         let footprint = footprint_of(self.job.counts(), graph);
         let least = self.counting_floor(graph, footprint_of);
-        let most = self.job.settings.memory.device.unwrap_or(Bytes(u64::MAX)).max(least.device);
-        (least, least_on_cpu(least.device, &footprint, graph).min(most))
+        let most = self.job.settings.memory.device.unwrap_or(Bytes(u64::MAX)).max(least);
+        (least, least_on_cpu(least, &footprint, graph).min(most))
     }
 
     /// The least host memory for counting, and the number of GPUs that count; 0 if the cores count.
@@ -181,7 +182,7 @@ impl Session {
             CpuMethod::Serial(method) => Box::new(method),
             // Larger tables use the memory above the floor.
             CpuMethod::Bitmap => {
-                let beyond = device.saturating_sub(least.device);
+                let beyond = device.saturating_sub(least);
                 Box::new(parallel::within(&self.pool, || bitmap(needs.counts, &needs.size, beyond)))
             }
         };
@@ -232,19 +233,19 @@ impl Session {
             budget = reserve(&mut workers, Budget::of(asked), Bytes::ZERO)?;
         }
         // If the method is not chosen yet, the floor of the method that takes the least.
-        let least = floor(graph, &workers[0].footprint(), self.job.settings.memory.block).device;
+        let least = floor(graph, &workers[0].footprint(), self.job.settings.memory.block);
         // A requested budget below the floor is refused later, by an error that names the floor.
         let wanted = asked.map_or(least, |asked| asked.min(least));
         let device = if budget >= wanted { budget } else { reserve(&mut workers, Budget::of(asked), least)? };
         // All GPUs have the same budget, so the same method suits all.
         let choices = workers[0].choices(graph.vertices);
-        let (chosen, methods) = method_for(&self.rates, &choices, graph, device, largest_row_block);
+        let (chosen, methods) = choose(graph, &choices, &self.rates, device, largest_row_block);
         for worker in &mut workers {
             worker.set_run_bytes(chunk);
             chosen.into_iter().for_each(|method| worker.take(method));
         }
         let least = self.counting_floor(graph, |_, _| workers[0].least_footprint());
-        if floor(graph, &workers[0].footprint(), self.job.settings.memory.block).device > device {
+        if floor(graph, &workers[0].footprint(), self.job.settings.memory.block) > device {
             workers.iter_mut().try_for_each(Cuda::without_scratch)?;
         }
         let backends = workers.into_iter().map(|worker| Box::new(worker) as Box<dyn CountBackend>).collect();

@@ -1,13 +1,8 @@
 //! The backends that count a job, and their memory.
 
 use super::host::{Division, HostNeeds, OnGpus, blocks_of_gpu, least_on_gpus, on_gpus};
-use crate::count::method::CudaMethod;
-use crate::plan::Floor;
-use crate::plan::choose::{Candidate, MethodEstimate, choose};
-use crate::plan::cost::Speed;
-use crate::rates::Rates;
-use trimill_counting::{CountBackend, Footprint};
-use trimill_graph::GraphSize;
+use crate::plan::choose::MethodEstimate;
+use trimill_counting::CountBackend;
 use trimill_system::{Bytes, Error, Result};
 
 pub(super) struct ChosenBackends {
@@ -15,7 +10,7 @@ pub(super) struct ChosenBackends {
     pub device: Bytes,
     /// The largest row block, unless the user named a size.
     pub largest_row_block: Bytes,
-    pub floor: Floor,
+    pub floor: Bytes,
     /// The methods that `auto` chose from; none if there was no choice.
     pub methods: Vec<MethodEstimate>,
     /// Host memory for counting, including row blocks that are copied to a GPU.
@@ -58,28 +53,6 @@ impl ChosenBackends {
             _ => error,
         })
     }
-}
-
-/// The method with the shortest estimate, unless the user named one, and all estimates.
-pub(super) fn method_for(
-    rates: &Rates,
-    choices: &[(CudaMethod, Footprint)],
-    graph: &GraphSize,
-    device: Bytes,
-    largest_row_block: Bytes,
-) -> (Option<CudaMethod>, Vec<MethodEstimate>) {
-    let candidates: Vec<Candidate<'_>> = choices
-        .iter()
-        .map(|(method, footprint)| {
-            let speed = if *method == CudaMethod::Packed { Speed::packed(rates) } else { Speed::lstc(rates) };
-            Candidate { name: method.name(), footprint, speed }
-        })
-        .collect();
-    if candidates.is_empty() {
-        return (None, Vec::new());
-    }
-    let (chosen, estimates) = choose(graph, &candidates, device, largest_row_block, rates.gpu_arcs);
-    (Some(choices[chosen].0), estimates)
 }
 
 /// Returns `error`. If the host budget that it recommends does not suffice for `held` as well, it recommends one that does.

@@ -14,7 +14,7 @@ use crate::report::RunResult;
 use crate::run_dir::{self, RunDir};
 use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
 use crate::truss::TrussWanted;
-use trimill_counting::{CountBackend, Detail, PartitionSource};
+use trimill_counting::{CountBackend, PartitionSource};
 use trimill_graph::OrientedGraph;
 use trimill_system::{Error, Kind, Result};
 
@@ -92,7 +92,7 @@ impl<'g> Details<'g> {
         thread: &mut DeviceThread<'_>,
     ) -> Result<CountedPartition, PartitionFailure> {
         match self {
-            Self::Total => Ok(thread.count(first, item.share(), Detail::Total, None)?.0),
+            Self::Total => Ok(thread.count(first, item.detail(), None)?.0),
             Self::Vertices(vertices) => vertices.count(item.part(), first, again, thread),
             Self::Edges(edges) => edges.count(item.part(), first, thread),
         }

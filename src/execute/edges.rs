@@ -18,7 +18,7 @@ use crate::stream::{CountedPartition, DeviceThread, PartitionFailure};
 use crate::sums::part::PEELED;
 use crate::sums::{ByArc, CountedKeys, Sums};
 use crate::truss::{CHECKPOINT_CHUNK, SaveCheckpoint, TrussDecomposition};
-use trimill_counting::{CountBackend, Detail, EdgeShare, PartitionSource};
+use trimill_counting::{CountBackend, Detail, PartitionSource};
 use trimill_graph::OrientedGraph;
 use trimill_system::mapped::trim_heap;
 use trimill_system::{Bytes, Error, Result, parallel};
@@ -49,7 +49,7 @@ impl<'g> OnEdges<'g> {
                 |first: u64, counts: &[u32]| self.of.add(file.as_deref_mut(), CountedKeys::From(first), counts);
             let rows = RowsOnHost { graph: self.graph, pool: thread.pool, block: self.block };
             let sink = PartitionEdgeSink::new(rows, locals_at, ranks, added, &mut add)?;
-            Ok(thread.count(source, EdgeShare::ALL, Detail::Edges, Some(sink))?.0)
+            Ok(thread.count(source, Detail::Edges, Some(sink))?.0)
         })
     }
 

@@ -87,7 +87,7 @@ impl Planned {
             methods: chosen.methods.clone(),
             partitions,
             device_memory: limits.device,
-            smallest_device_memory: chosen.floor.device,
+            smallest_device_memory: chosen.floor,
             block_bytes: plan.row_block_limit,
             host_memory: session.host.budget(),
             smallest_host_memory: least_to_count.max(host_floors[0].bytes),

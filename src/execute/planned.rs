@@ -126,8 +126,8 @@ impl Prepared {
         let start = Instant::now();
         let limits = session.plan_limits(&chosen, &graph, shards);
         // Otherwise the doubled graph would be refused only after everything else is counted.
-        if job.counts().is_directed() && limits.device < chosen.floor.device {
-            return Err(below_floor(limits.device, chosen.floor.device));
+        if job.counts().is_directed() && limits.device < chosen.floor {
+            return Err(below_floor(limits.device, chosen.floor));
         }
         let until_here = machine::peak_memory();
         machine::reset_peak();

@@ -6,9 +6,9 @@ use trimill_counting::Footprint;
 
 use super::chosen::ChosenBackends;
 use super::session::{Purpose, Session};
+use crate::count::method::CudaMethod;
 use crate::job::{Mode, Partitioner};
-use crate::plan::choose::{Candidate, estimate};
-use crate::plan::cost::Speed;
+use crate::plan::choose::estimate;
 use crate::plan::{Plan, PlanLimits, Planner};
 use trimill_graph::OrientedGraph;
 use trimill_system::Result;
@@ -44,14 +44,14 @@ impl<'a> Planning<'a> {
     pub(super) fn counting(&self, plan: &Plan, about: impl Fn() -> f64) -> f64 {
         let Self { graph, method, footprint, limits, .. } = self;
         let machine = &limits.machine;
-        let speed = match *method {
-            "packed" => Some(Speed::packed(&machine.rates)),
-            "lstc" => Some(Speed::lstc(&machine.rates)),
+        let method = match *method {
+            "packed" => Some(CudaMethod::Packed),
+            "lstc" => Some(CudaMethod::Lstc),
             _ => None,
         };
-        let estimated = speed.and_then(|speed| {
-            let candidate = Candidate { name: "", footprint, speed };
-            estimate(&graph.size(), &candidate, limits.device, limits.largest_row_block, machine.rates.gpu_arcs)
+        let estimated = method.and_then(|method| {
+            let choice = (method, *footprint);
+            estimate(&graph.size(), &choice, &machine.rates, limits.device, limits.largest_row_block)
         });
         let building = if plan.cut.mode() == Mode::Spilled { self.planner().spilled(plan) } else { 0.0 };
         estimated.map_or_else(about, |of| of.seconds / machine.gpus.max(1) as f64) + building

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex};
 
-use trimill_counting::EdgeShare;
+use trimill_counting::{Detail, EdgeShare};
 use trimill_partitioners::build::BuiltPartition;
 use trimill_system::{lock, unpoisoned};
 
@@ -24,8 +24,8 @@ impl Item {
         }
     }
 
-    pub(super) fn share(&self) -> EdgeShare {
-        if let Self::Share(share) = self { *share } else { EdgeShare::ALL }
+    pub(super) fn detail(&self) -> Detail {
+        if let Self::Share(share) = self { Detail::Share(*share) } else { Detail::Total }
     }
 }
 

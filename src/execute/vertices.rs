@@ -18,9 +18,7 @@ use crate::vertices::files;
 use crate::vertices::lcc::{self, AllVertices, LccOfVertices};
 use crate::vertices::order::{VerticesOfGraph, array_len};
 use crate::vertices::summary::{LccSummary, quantiles, summarised};
-use trimill_counting::{
-    Detail, EdgeShare, PartitionExtent, PartitionOutline, PartitionSource, VertexCounters, VertexCounts,
-};
+use trimill_counting::{Detail, PartitionExtent, PartitionOutline, PartitionSource, VertexCounters, VertexCounts};
 use trimill_graph::OrientedGraph;
 use trimill_input::arcs::ArcSource;
 use trimill_system::text::plural;
@@ -66,7 +64,7 @@ impl<'g> VertexSums<'g> {
                     Some(again) => again.as_mut(),
                 };
                 let wanted = Detail::Vertices(VertexCounters { window: window.clone(), locals_at });
-                let (counted, counts) = thread.count(source, EdgeShare::ALL, wanted, None)?;
+                let (counted, counts) = thread.count(source, wanted, None)?;
                 let counts = counts.ok_or_else(|| Error::defect("no counters of vertices"))?;
                 if counting.next > 0 && counted.triangles != counting.counted.triangles {
                     let found = format!("{} and {} triangles", counting.counted.triangles, counted.triangles);

@@ -1,5 +1,5 @@
-//! Resolves a job file: merges defaults and overrides key by key into a [`Batch`] of jobs with different names, whose files [`crate::paths`]
-//! compares. An error in the file as a whole is reported before a job runs; a missing input fails only its own job.
+//! Resolves a job file: merges defaults and overrides key by key into jobs with different names, whose files [`crate::paths`] compares.
+//! An error in the file as a whole is reported before a job runs; a missing input fails only its own job.
 
 use std::fs::File;
 use std::io::Read;
@@ -15,14 +15,7 @@ use super::overrides::{Override, known_job, overlay, table};
 use super::parse::parse;
 use trimill_system::{Bytes, Error, Result};
 
-/// The jobs of a file.
-#[derive(Debug, Clone)]
-pub struct Batch {
-    /// The jobs, in the order of the file; their names differ.
-    pub jobs: Vec<BatchJob>,
-}
-
-/// A job of a batch.
+/// A job of a file.
 #[derive(Debug, Clone)]
 pub struct BatchJob {
     /// Its name in the file, or `job-1`, `job-2`, ... by position.
@@ -33,75 +26,73 @@ pub struct BatchJob {
     pub stated: Tables,
 }
 
-impl Batch {
-    /// Reads and resolves `path`; `only`, unless empty, names the jobs to keep. Also returns the faults of jobs, which are left out.
-    /// Errors: `Kind::Data`: unreadable; `Kind::Usage`: no job file.
-    pub fn read(path: &Path, overrides: &[Override], only: &[String]) -> Result<(Self, Vec<Error>)> {
-        Self::resolved(&text_of(path)?, path, overrides, only)
-    }
+/// Reads and resolves `path`; `only`, unless empty, names the jobs to keep. Returns the jobs in the order of the file, and the faults of those that
+/// are left out. Errors: `Kind::Data`: unreadable; `Kind::Usage`: no job file.
+pub fn read(path: &Path, overrides: &[Override], only: &[String]) -> Result<(Vec<BatchJob>, Vec<Error>)> {
+    resolved(&text_of(path)?, path, overrides, only)
+}
 
-    /// Resolves a text; `path` gives the folder of relative paths and is named in errors. The first fault of a job is an error.
-    pub fn parse(text: &str, path: &Path, overrides: &[Override], only: &[String]) -> Result<Self> {
-        let (batch, faults) = Self::resolved(text, path, overrides, only)?;
-        faults.into_iter().next().map_or(Ok(batch), Err)
-    }
+/// As [`read`], of a text; `path` gives the folder of relative paths and is named in errors.
+pub fn resolved(
+    text: &str,
+    path: &Path,
+    overrides: &[Override],
+    only: &[String],
+) -> Result<(Vec<BatchJob>, Vec<Error>)> {
+    // Parsed twice: typed, for errors with a position; as plain TOML, to merge tables.
+    let typed: JobFile = parse(text, path)?;
+    let mut plain: Table = parse(text, path)?;
+    let names = names(&typed, path)?;
+    let sets = overrides.iter().filter_map(|set| Some((set.job.as_deref()?, "--set")));
+    let mut named = sets.chain(only.iter().map(|name| (name.as_str(), "--only")));
+    named.try_for_each(|(name, flag)| known_job(name, &names).map_err(|error| error.at(flag)))?;
 
-    fn resolved(text: &str, path: &Path, overrides: &[Override], only: &[String]) -> Result<(Self, Vec<Error>)> {
-        // Parsed twice: typed, for errors with a position; as plain TOML, to merge tables.
-        let typed: JobFile = parse(text, path)?;
-        let mut plain: Table = parse(text, path)?;
-        let names = names(&typed, path)?;
-        let sets = overrides.iter().filter_map(|set| Some((set.job.as_deref()?, "--set")));
-        let mut named = sets.chain(only.iter().map(|name| (name.as_str(), "--only")));
-        named.try_for_each(|(name, flag)| known_job(name, &names).map_err(|error| error.at(flag)))?;
-
-        let defaults = table(plain.remove("defaults"));
-        let entries = match plain.remove("job") {
-            Some(toml::Value::Array(entries)) => entries,
-            _ => Vec::new(),
-        };
-        let base = path.parent().unwrap_or(Path::new(""));
-        let (mut jobs, mut faults) = (Vec::new(), Vec::new());
-        for (name, entry) in names.into_iter().zip(entries) {
-            let mut settings = defaults.clone();
-            let mut own = table(Some(entry));
-            own.remove("name");
-            overlay(&mut settings, own.clone());
-            for set in overrides.iter().filter(|set| set.job.as_ref().is_none_or(|job| *job == name)) {
-                overlay(&mut settings, set.settings.clone());
-                if set.job.is_some() {
-                    overlay(&mut own, set.settings.clone());
-                }
-            }
-            let [tables, stated] = [settings, own].map(|table| {
-                Tables::deserialize(table)
-                    .map_err(|error| Error::usage(format!("job '{name}': {}", error.message())).at(path))
-            });
-            let (mut tables, stated) = (tables?, stated?);
-            if tables.cluster.engine.is_some() {
-                // The output settings for all jobs do not apply to a job that is not counted now.
-                let (output, own) = (&mut tables.output, &stated.output);
-                output.report.clone_from(&own.report);
-                output.against.clone_from(&own.against);
-                output.trace.clone_from(&own.trace);
-            }
-            if only.is_empty() || only.contains(&name) {
-                match Job::resolve(Some(name.clone()), &tables, base) {
-                    Ok(job) => jobs.push(BatchJob { name, job, stated }),
-                    Err(error) => faults.push(match error.path().map(|path| path.display().to_string()) {
-                        Some(named) => error.while_doing(&named).at(path),
-                        None => error.at(path),
-                    }),
-                }
+    let defaults = table(plain.remove("defaults"));
+    let entries = match plain.remove("job") {
+        Some(toml::Value::Array(entries)) => entries,
+        _ => Vec::new(),
+    };
+    let base = path.parent().unwrap_or(Path::new(""));
+    let (mut jobs, mut faults) = (Vec::new(), Vec::new());
+    for (name, entry) in names.into_iter().zip(entries) {
+        let mut settings = defaults.clone();
+        let mut own = table(Some(entry));
+        own.remove("name");
+        overlay(&mut settings, own.clone());
+        for set in overrides.iter().filter(|set| set.job.as_ref().is_none_or(|job| *job == name)) {
+            overlay(&mut settings, set.settings.clone());
+            if set.job.is_some() {
+                overlay(&mut own, set.settings.clone());
             }
         }
-        let mut readers = jobs.iter().filter(|entry| entry.job.is_read_once()).map(|entry| &entry.name);
-        if let (Some(other), Some(name)) = (readers.next(), readers.next()) {
-            let both = format!("the jobs '{other}' and '{name}' both read standard input");
-            faults.push(Error::usage(both).at(path).advice("standard input can be read once"));
+        let [tables, stated] = [settings, own].map(|table| {
+            Tables::deserialize(table)
+                .map_err(|error| Error::usage(format!("job '{name}': {}", error.message())).at(path))
+        });
+        let (mut tables, stated) = (tables?, stated?);
+        if tables.cluster.engine.is_some() {
+            // The output settings for all jobs do not apply to a job that is not counted now.
+            let (output, own) = (&mut tables.output, &stated.output);
+            output.report.clone_from(&own.report);
+            output.against.clone_from(&own.against);
+            output.trace.clone_from(&own.trace);
         }
-        Ok((Self { jobs }, faults))
+        if only.is_empty() || only.contains(&name) {
+            match Job::resolve(Some(name.clone()), &tables, base) {
+                Ok(job) => jobs.push(BatchJob { name, job, stated }),
+                Err(error) => faults.push(match error.path().map(|path| path.display().to_string()) {
+                    Some(named) => error.while_doing(&named).at(path),
+                    None => error.at(path),
+                }),
+            }
+        }
     }
+    let mut readers = jobs.iter().filter(|entry| entry.job.is_read_once()).map(|entry| &entry.name);
+    if let (Some(other), Some(name)) = (readers.next(), readers.next()) {
+        let both = format!("the jobs '{other}' and '{name}' both read standard input");
+        faults.push(Error::usage(both).at(path).advice("standard input can be read once"));
+    }
+    Ok((jobs, faults))
 }
 
 /// The longest job file: since they are written by hand, a longer file is something else.
@@ -170,10 +161,16 @@ mod tests {
         partitioner = 'random'
     ";
 
-    fn batch(sets: &[&str], only: &[&str]) -> Result<Batch> {
+    /// The first fault is an error.
+    fn parsed(text: &str, path: &str, sets: &[Override], only: &[String]) -> Result<Vec<BatchJob>> {
+        let (jobs, faults) = resolved(text, Path::new(path), sets, only)?;
+        faults.into_iter().next().map_or(Ok(jobs), Err)
+    }
+
+    fn batch(sets: &[&str], only: &[&str]) -> Result<Vec<BatchJob>> {
         let sets: Vec<Override> = sets.iter().map(|set| Override::parse(set).unwrap()).collect();
         let only: Vec<String> = only.iter().map(|&name| name.to_owned()).collect();
-        Batch::parse(FILE, Path::new("/jobs/study.toml"), &sets, &only)
+        parsed(FILE, "/jobs/study.toml", &sets, &only)
     }
 
     fn parts(n: u32) -> Parts {
@@ -183,7 +180,7 @@ mod tests {
     #[test]
     fn jobs_override_the_defaults_key_by_key() {
         let batch = batch(&[], &[]).unwrap();
-        let [one, two] = batch.jobs.as_slice() else { panic!("two jobs") };
+        let [one, two] = batch.as_slice() else { panic!("two jobs") };
         assert_eq!((one.name.as_str(), two.name.as_str()), ("one", "job-2"));
         assert_eq!(one.job.inputs, [Path::new("/jobs/a.txt")]);
         assert_eq!((one.job.settings.partition.parts(), one.job.settings.partition.prune()), (parts(4), Prune::None));
@@ -199,14 +196,14 @@ mod tests {
     #[test]
     fn overrides_win_in_the_order_given() {
         let batch = batch(&["partition.parts=8", "job.one.partition.parts=9", "job.job-2.input.path=-"], &[]).unwrap();
-        assert_eq!(batch.jobs[0].job.settings.partition.parts(), parts(9));
-        assert_eq!(batch.jobs[1].job.settings.partition.parts(), parts(8));
-        assert_eq!(batch.jobs[1].job.inputs, [Path::new("-")]);
+        assert_eq!(batch[0].job.settings.partition.parts(), parts(9));
+        assert_eq!(batch[1].job.settings.partition.parts(), parts(8));
+        assert_eq!(batch[1].job.inputs, [Path::new("-")]);
     }
 
     #[test]
     fn only_selects_and_unknown_names_are_refused() {
-        assert_eq!(batch(&[], &["job-2"]).unwrap().jobs.len(), 1);
+        assert_eq!(batch(&[], &["job-2"]).unwrap().len(), 1);
         let error = batch(&[], &["onne"]).unwrap_err().to_string();
         assert!(error.starts_with("--only: ") && error.contains("did you mean `one`?"), "{error}");
         let error = batch(&["job.onne.partition.parts=3"], &[]).unwrap_err().to_string();
@@ -223,7 +220,7 @@ mod tests {
     #[test]
     fn settings_of_one_job_are_distinguished_from_those_of_all() {
         let batch = batch(&["count.tile=64", "job.one.partition.seed=5"], &[]).unwrap();
-        let [one, two] = batch.jobs.as_slice() else { panic!("two jobs") };
+        let [one, two] = batch.as_slice() else { panic!("two jobs") };
         assert_eq!((one.job.settings.count.tile, one.stated.count.tile), (Some(64), None));
         assert_eq!(one.stated.partition.parts, None);
         assert_eq!((one.stated.partition.seed, two.stated.partition.seed), (Some(5), None));
@@ -242,7 +239,7 @@ mod tests {
             (&long, "is longer than 16.0 MiB"),
             (&odd, "is not text in UTF-8"),
         ] {
-            let error = Batch::read(path, &[], &[]).unwrap_err();
+            let error = read(path, &[], &[]).unwrap_err();
             assert_eq!(error.kind(), Kind::Usage);
             assert!(error.to_string().contains(found) && error.to_string().contains("a job file"), "{error}");
         }
@@ -258,10 +255,10 @@ mod tests {
             ("[[job]]\nname=' '", "empty"),
             ("[[job]]\nname=\"a\\nb\"", r#"the name "a\nb"; expected one line"#),
         ] {
-            let error = Batch::parse(text, Path::new("f.toml"), &[], &[]).unwrap_err();
+            let error = parsed(text, "f.toml", &[], &[]).unwrap_err();
             assert_eq!(error.kind(), Kind::Usage);
             assert!(error.to_string().starts_with("f.toml: ") && error.to_string().contains(hint), "{error}");
         }
-        assert_eq!(Batch::read(Path::new("/nowhere.toml"), &[], &[]).unwrap_err().kind(), Kind::Data);
+        assert_eq!(read(Path::new("/nowhere.toml"), &[], &[]).unwrap_err().kind(), Kind::Data);
     }
 }

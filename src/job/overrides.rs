@@ -10,7 +10,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde::Deserialize;
 use toml::Table;
 
 use super::file::Tables;
@@ -25,13 +24,6 @@ pub struct Override {
     pub job: Option<String>,
     /// The settings, in the tables of a job.
     pub settings: Table,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Named {
-    #[allow(dead_code)]
-    job: BTreeMap<String, Tables>,
 }
 
 impl Override {
@@ -55,10 +47,10 @@ impl Override {
             parse::<Tables>(&line, origin)?;
             return Ok(Self { job: None, settings });
         };
-        parse::<Named>(&line, origin)?;
+        parse::<BTreeMap<String, BTreeMap<String, Tables>>>(&line, origin)?;
         let mut jobs = table(Some(jobs)).into_iter();
-        match (jobs.next(), jobs.next()) {
-            (Some((name, settings)), None) => Ok(Self { job: Some(name), settings: table(Some(settings)) }),
+        match (jobs.next(), jobs.next(), settings.is_empty()) {
+            (Some((name, settings)), None, true) => Ok(Self { job: Some(name), settings: table(Some(settings)) }),
             _ => Err(Error::usage(format!("'{typed}' does not set one job"))
                 .at(origin)
                 .expected("job.NAME.table.key=value; --set may be given several times")),
@@ -141,7 +133,8 @@ mod tests {
             assert!(error.contains('^') && error.contains(hint), "{error}");
         }
         let two = "job={a={partition={parts=3}},b={partition={parts=4}}}";
-        for typed in ["parts", "=3", "job=3", "job.a=3", "a b=3", two] {
+        let beside = "job.a.partition.parts=3\nother.b.partition.parts=4";
+        for typed in ["parts", "=3", "job=3", "job.a=3", "a b=3", two, beside] {
             assert!(Override::parse(typed).is_err(), "{typed}");
         }
     }

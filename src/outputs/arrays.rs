@@ -89,8 +89,6 @@ impl PartialEq for CountArrays {
     }
 }
 
-impl Eq for CountArrays {}
-
 impl CountArrays {
     /// Fills the arrays of vertices, if these are asked for. Runs in the current thread pool.
     pub fn take_vertices(&self, counts: &impl for<'r> CountsInOrder<Rows<'r> = VertexRows<'r>>) -> Result<()> {

@@ -2,16 +2,16 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use super::*;
-use crate::job::{Batch, BatchJob};
+use crate::job::batch;
 use trimill_system::Kind;
 
 /// Checks jobs in `dir`, each with the settings of one text.
 fn jobs(dir: &Path, settings: &[&str]) -> Result<()> {
     let text: String = settings.iter().map(|text| format!("[[job]]\n{text}\n")).collect();
     let text = format!("[defaults]\ninput.path = 'g.txt'\n{text}");
-    let batch = Batch::parse(&text, &dir.join("b.toml"), &[], &[]).unwrap();
-    let paths: Vec<Paths> = batch.jobs.iter().map(|BatchJob { job, .. }| job.paths()).collect();
-    check(&paths)
+    let (jobs, faults) = batch::resolved(&text, &dir.join("b.toml"), &[], &[]).unwrap();
+    assert!(faults.is_empty(), "{faults:?}");
+    check(&jobs.iter().map(|entry| entry.job.paths()).collect::<Vec<_>>())
 }
 
 #[track_caller]
@@ -141,8 +141,8 @@ fn files_that_are_there_are_replaced_by_force_alone() {
     jobs(dir.path(), &["input.path = 'parts/?.txt'\noutput.per_vertex = 'parts/v.tsv'\ncache.dir = 'parts'"]).unwrap();
     fs::create_dir(at("run")).unwrap();
     let resumed = "[[job]]\ninput.path = 'g.txt'\noutput.per_vertex = 'v.tsv'";
-    let resumed = Batch::parse(resumed, &at("b.toml"), &[], &[]).unwrap();
-    let mut resumed = resumed.jobs[0].job.paths();
+    let (resumed, _) = batch::resolved(resumed, &at("b.toml"), &[], &[]).unwrap();
+    let mut resumed = resumed[0].job.paths();
     assert!(check(std::slice::from_ref(&resumed)).is_err());
     resumed.announced = vec![place(&at("v.tsv"))];
     check(&[resumed]).unwrap();

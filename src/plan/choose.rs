@@ -12,15 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use super::cost::{PassingRows, Speed};
 use super::space::Space;
+use crate::count::method::CudaMethod;
+use crate::rates::Rates;
 use trimill_counting::Footprint;
 use trimill_graph::GraphSize;
 use trimill_system::Bytes;
-
-pub struct Candidate<'a> {
-    pub name: &'static str,
-    pub footprint: &'a Footprint,
-    pub speed: Speed,
-}
 
 /// The estimate for a method.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,45 +34,47 @@ pub struct CountingEstimate {
     pub seconds: f64,
 }
 
-/// Estimates the candidates on a GPU to which `gpu_arcs` arcs are copied in a second; returns the index of the fastest, and all.
+/// The method with the shortest estimate on a GPU, and the estimates of all `choices`.
 pub fn choose(
     graph: &GraphSize,
-    candidates: &[Candidate<'_>],
+    choices: &[(CudaMethod, Footprint)],
+    rates: &Rates,
     device: Bytes,
     largest_row_block: Bytes,
-    gpu_arcs: f64,
-) -> (usize, Vec<MethodEstimate>) {
-    let estimate = |candidate| estimate(graph, candidate, device, largest_row_block, gpu_arcs).map(|of| of.seconds);
-    let seconds: Vec<_> = candidates.iter().map(estimate).collect();
-    let least = (0..candidates.len())
-        .min_by(|&a, &b| seconds[a].unwrap_or(f64::INFINITY).total_cmp(&seconds[b].unwrap_or(f64::INFINITY)));
-    let estimate =
-        |(candidate, &seconds): (&Candidate<'_>, _)| MethodEstimate { method: candidate.name.into(), seconds };
-    (least.unwrap_or(0), candidates.iter().zip(&seconds).map(estimate).collect())
+) -> (Option<CudaMethod>, Vec<MethodEstimate>) {
+    let of_choice = |choice: &(CudaMethod, Footprint)| {
+        let seconds = estimate(graph, choice, rates, device, largest_row_block).map(|of| of.seconds);
+        MethodEstimate { method: choice.0.name().into(), seconds }
+    };
+    let estimates: Vec<MethodEstimate> = choices.iter().map(of_choice).collect();
+    let seconds = |of: &MethodEstimate| of.seconds.unwrap_or(f64::INFINITY);
+    let fastest = choices.iter().zip(&estimates).min_by(|a, b| seconds(a.1).total_cmp(&seconds(b.1)));
+    (fastest.map(|(choice, _)| choice.0), estimates)
 }
 
-/// The estimate for a candidate; none if the budget is below its floor.
+/// The estimate for a method; none if the budget is below its floor.
 pub fn estimate(
     graph: &GraphSize,
-    candidate: &Candidate<'_>,
+    (method, footprint): &(CudaMethod, Footprint),
+    rates: &Rates,
     device: Bytes,
     largest_row_block: Bytes,
-    gpu_arcs: f64,
 ) -> Option<CountingEstimate> {
     let &GraphSize { vertices, edges, probes, .. } = graph;
-    let space = Space::new(graph, candidate.footprint, device, largest_row_block);
+    let speed = if *method == CudaMethod::Packed { Speed::packed(rates) } else { Speed::lstc(rates) };
+    let space = Space::new(graph, footprint, device, largest_row_block);
     if !space.is_enough() {
         return None;
     }
     let (n, m, rows) = (f64::from(vertices), edges as f64, Bytes::of::<u32>(edges).get() as f64);
     if space.whole_fits() {
-        return Some(CountingEstimate { parts: 1.0, seconds: candidate.speed.whole(edges, probes).max(m / gpu_arcs) });
+        return Some(CountingEstimate { parts: 1.0, seconds: speed.whole(edges, probes).max(m / rates.gpu_arcs) });
     }
-    let resident = candidate.footprint.resident(u64::from(vertices), edges).get() as f64;
+    let resident = footprint.resident(u64::from(vertices), edges).get() as f64;
     let parts = (resident / space.most(space.row_block).get().max(1) as f64).ceil();
     let row_blocks = (rows / space.row_block.get().max(1) as f64).ceil();
     let past = PassingRows { arcs: parts * m, row_blocks: parts * row_blocks, visits: n * row_blocks };
-    let seconds = candidate.speed.kernels(m, probes as f64, past).max((parts + 1.0) / 2.0 * m / gpu_arcs);
+    let seconds = speed.kernels(m, probes as f64, past).max((parts + 1.0) / 2.0 * m / rates.gpu_arcs);
     Some(CountingEstimate { parts, seconds })
 }
 
@@ -96,15 +94,9 @@ mod tests {
     }
 
     /// The choice between a slow method that takes little memory and a fast one that takes more and prepares each row block.
-    fn chosen(graph: &GraphSize, device: Bytes) -> (usize, Vec<Option<f64>>) {
-        let (small, large) = (footprint(4), footprint(8));
-        let slow = Speed { arc: 2e-10, probe: 5e-12, streamed: 0.0, pass: 1e-5, visit: 0.0 };
-        let fast = Speed { arc: 1e-10, probe: 1e-13, streamed: 1e-11, pass: 2e-4, visit: 0.0 };
-        let candidates = [
-            Candidate { name: "small", footprint: &small, speed: slow },
-            Candidate { name: "fast", footprint: &large, speed: fast },
-        ];
-        let (chosen, estimates) = choose(graph, &candidates, device, Bytes::mib(256), 12e9);
+    fn chosen(graph: &GraphSize, device: Bytes) -> (Option<CudaMethod>, Vec<Option<f64>>) {
+        let choices = [(CudaMethod::Lstc, footprint(4)), (CudaMethod::Packed, footprint(8))];
+        let (chosen, estimates) = choose(graph, &choices, &Rates::default(), device, Bytes::mib(256));
         (chosen, estimates.into_iter().map(|estimate| estimate.seconds).collect())
     }
 
@@ -113,14 +105,14 @@ mod tests {
         let kron = GraphSize { vertices: 9_000_000, edges: 260_000_000, probes: 180_000_000_000, longest_row: 2000 };
         let grid = GraphSize { vertices: 64_000_000, edges: 256_000_000, probes: 1_000_000_000, longest_row: 4 };
         for (graph, device, expected) in [
-            (kron, Bytes::mib(8192), 1),
-            (grid, Bytes::mib(8192), 1),
-            (kron, Bytes::mib(128), 1),
-            (kron, Bytes::mib(4), 0),
-            (grid, Bytes::mib(256), 0),
+            (kron, Bytes::mib(8192), CudaMethod::Packed),
+            (grid, Bytes::mib(8192), CudaMethod::Packed),
+            (kron, Bytes::mib(128), CudaMethod::Packed),
+            (kron, Bytes::mib(4), CudaMethod::Lstc),
+            (grid, Bytes::mib(1), CudaMethod::Lstc),
         ] {
             let (chosen, seconds) = chosen(&graph, device);
-            assert_eq!(chosen, expected, "{graph:?} {device}: {seconds:?}");
+            assert_eq!(chosen, Some(expected), "{graph:?} {device}: {seconds:?}");
         }
     }
 
@@ -129,6 +121,7 @@ mod tests {
         let graph = GraphSize { vertices: 100_000, edges: 1_000_000, probes: 1_000_000_000, longest_row: 50_000 };
         // Enough memory for the longest row, resident and in two row blocks, at 4 bytes an arc but not at 8.
         let (chosen, seconds) = chosen(&graph, Bytes(740_000));
-        assert!(chosen == 0 && seconds[0].is_some() && seconds[1].is_none(), "{chosen} {seconds:?}");
+        assert_eq!(chosen, Some(CudaMethod::Lstc));
+        assert!(seconds[0].is_some() && seconds[1].is_none(), "{seconds:?}");
     }
 }

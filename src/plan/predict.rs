@@ -1,14 +1,12 @@
 //! Predicts what a partition takes.
 
-use serde::Serialize;
-
 use trimill_counting::{Footprint, PartitionExtent, ResidentSize, RowBlockRoom};
 
 use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_partitioners::partition::totals::RowBlockTotals;
 use trimill_system::Bytes;
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Prediction {
     /// The resident rows on the device.
     pub resident: Bytes,

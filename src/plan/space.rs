@@ -11,7 +11,7 @@ pub(super) struct Space {
     /// The number of row blocks that must fit.
     passing: u64,
     /// The smallest row block that holds the longest row.
-    least_row_block: Bytes,
+    pub(super) least_row_block: Bytes,
     /// The largest row block with which the longest row can be resident.
     pub(super) for_row_block: Bytes,
     /// The row block, unless the user chose it.

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::RunResult;
 use super::partitions::{PartitionFigures, TableOfPartitions, columns};
-use super::{BenchReport, RunResult};
 use crate::job::Mode;
 use trimill_system::disk::{self, NewFile};
 use trimill_system::{Error, Result};
@@ -35,12 +35,8 @@ pub fn write(dir: &Path, result: &RunResult) -> Result<()> {
     disk::write_outputs(&[(&tsv, partitions.as_bytes()), (&json, whole.as_bytes())])
 }
 
-/// A comparison as indented JSON; `file` is named in errors.
-pub fn comparison(file: &Path, report: &BenchReport) -> Result<String> {
-    pretty(file, report)
-}
-
-fn pretty(file: &Path, report: &impl Serialize) -> Result<String> {
+/// Indented JSON; `file` is named in errors.
+pub fn pretty(file: &Path, report: &impl Serialize) -> Result<String> {
     let text = serde_json::to_string_pretty(report).map_err(|error| Error::write(file, error.into()))?;
     Ok(text + "\n")
 }

@@ -3,7 +3,6 @@
 //! MB; 1,000 partitions with 5,000 spans make less than 2 MB. A browser ends a script element at `</script`, even inside a string, so each `<` in the
 //! data, which occurs only in strings, is written as `\u003c`.
 
-use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
@@ -64,12 +63,6 @@ pub enum ResultKind {
     Failure,
 }
 
-impl fmt::Display for ResultKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
-}
-
 /// A result, and what the page says of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PageEntry {
@@ -114,14 +107,7 @@ struct PageContext<'a> {
     /// Seconds since 1970, UTC.
     created: u64,
     columns: &'a [PartitionColumn],
-    entries: Vec<EntryContext<'a>>,
-}
-
-#[derive(Serialize)]
-struct EntryContext<'a> {
-    id: String,
-    #[serde(flatten)]
-    entry: &'a PageEntry,
+    entries: &'a [PageEntry],
 }
 
 /// The page.
@@ -146,17 +132,14 @@ pub fn page(entries: &[PageEntry]) -> String {
 }
 
 fn push_data(page: &mut String, entries: &[PageEntry]) {
-    let id = |i: usize| format!("result-{}", i + 1);
-    for (i, entry) in entries.iter().enumerate() {
-        let attributes = format!("class=\"result\" id=\"{}\" data-kind=\"{}\"", id(i), entry.kind);
-        push_json(page, &attributes, entry.json.trim());
+    for (entry, number) in entries.iter().zip(1..) {
+        push_json(page, &format!("class=\"result\" id=\"result-{number}\""), entry.json.trim());
         if let Some(earlier) = &entry.against {
-            push_json(page, &format!("class=\"earlier\" id=\"{}-earlier\"", id(i)), earlier.json.trim());
+            push_json(page, &format!("class=\"earlier\" id=\"result-{number}-earlier\""), earlier.json.trim());
         }
     }
-    let entries = entries.iter().enumerate().map(|(i, entry)| EntryContext { id: id(i), entry });
     let created = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let context = PageContext { version: VERSION, created, columns: &COLUMNS, entries: entries.collect() };
+    let context = PageContext { version: VERSION, created, columns: &COLUMNS, entries };
     // Cannot fail: only texts and numbers are serialised.
     push_json(page, "id=\"context\"", &serde_json::to_string(&context).unwrap_or_default());
 }

@@ -80,7 +80,7 @@ fn without_empty(table: toml::Table) -> toml::Table {
 mod tests {
     use super::*;
     use crate::job::parse::parse;
-    use crate::job::{Batch, Prune};
+    use crate::job::{Prune, batch};
 
     fn job(text: &str) -> Job {
         Job::resolve(Some("a \"b\"".into()), &parse(text, Path::new("test")).unwrap(), Path::new("/jobs")).unwrap()
@@ -88,8 +88,8 @@ mod tests {
 
     fn again(job: Job, chosen: &RunResult) -> Job {
         let text = job.repeated(chosen).unwrap();
-        let batch = Batch::parse(&text, Path::new("/elsewhere/jobs.toml"), &[], &[]).unwrap();
-        batch.jobs[0].job.clone()
+        let (jobs, _) = batch::resolved(&text, Path::new("/elsewhere/jobs.toml"), &[], &[]).unwrap();
+        jobs[0].job.clone()
     }
 
     #[test]

@@ -1,39 +1,18 @@
 //! A timeline in the Trace Event format (Google: 'Trace Event Format', 2016), for Perfetto and chrome://tracing. Each track is a thread of one
 //! process, or several threads if its spans overlap, since the format wants the spans of a thread nested. Times are in microseconds.
 
-use std::path::Path;
-
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::VERSION;
 use trimill_system::timeline::{Span, Timeline, Track};
-use trimill_system::{Error, Result};
 
 /// How such a file begins: other files are not replaced.
 pub const MARK: &str = "{\"otherData\":{\"program\":\"trimill\"";
 
 const PROCESS: u32 = 1;
 
-#[derive(Serialize)]
-struct File {
-    #[serde(rename = "otherData")]
-    other: Other,
-    #[serde(rename = "displayTimeUnit")]
-    unit: &'static str,
-    #[serde(rename = "traceEvents")]
-    events: Vec<Value>,
-}
-
-#[derive(Serialize)]
-struct Other {
-    program: &'static str,
-    version: &'static str,
-    job: String,
-}
-
-/// The text of the file at `path`, for the job that reports call `title`.
-pub fn trace(path: &Path, title: &str, timeline: &Timeline) -> Result<String> {
+/// The text of the file for the job that reports call `title`.
+pub fn trace(title: &str, timeline: &Timeline) -> String {
     let mut events = vec![json!({"ph": "M", "pid": PROCESS, "name": "process_name", "args": {"name": title}})];
     let mut thread = 0;
     for track in &timeline.tracks {
@@ -46,9 +25,8 @@ pub fn trace(path: &Path, title: &str, timeline: &Timeline) -> Result<String> {
             events.extend(lane.into_iter().map(|span| event(span, thread)));
         }
     }
-    let other = Other { program: "trimill", version: VERSION, job: title.to_owned() };
-    let file = File { other, unit: "ms", events };
-    serde_json::to_string(&file).map(|text| text + "\n").map_err(|error| Error::write(path, error.into()))
+    let [version, job, events]: [Value; 3] = [VERSION.into(), title.into(), events.into()];
+    format!("{MARK},\"version\":{version},\"job\":{job}}},\"displayTimeUnit\":\"ms\",\"traceEvents\":{events}}}\n")
 }
 
 fn event(span: &Span, thread: u32) -> Value {
@@ -109,9 +87,10 @@ mod tests {
         ];
         let track = Track { name: "GPU 0 counting".into(), kind: TrackKind::Counting, device: Some(0), spans };
         let timeline = Timeline { seconds: 2.0, tracks: vec![track] };
-        let text = trace(Path::new("t.json"), "a \"job\"", &timeline).unwrap();
+        let text = trace("a \"job\"", &timeline);
         assert!(text.starts_with(MARK), "{text}");
         let file: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((&file["otherData"]["job"], &file["displayTimeUnit"]), (&json!("a \"job\""), &json!("ms")));
         let events = file["traceEvents"].as_array().unwrap();
         assert_eq!(events[0]["args"]["name"], "a \"job\"");
         let mut threads: HashMap<u64, Vec<(f64, f64)>> = HashMap::new();

@@ -160,5 +160,5 @@ fn write_trace(path: &Path, title: &str, result: &RunResult) -> Result<()> {
         tracing::warn!("{}: the trace is empty: an earlier start counted without --report and --trace", shown(path));
     }
     let timeline = result.timeline.clone().unwrap_or_default();
-    disk::write_outputs(&[(path, trace::trace(path, title, &timeline)?.as_bytes())])
+    disk::write_outputs(&[(path, trace::trace(title, &timeline).as_bytes())])
 }

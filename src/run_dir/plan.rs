@@ -18,6 +18,7 @@ const NAME: &str = "plan.json";
 const LOCALS: &str = "locals.zst";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(Default))]
 #[serde(deny_unknown_fields)]
 pub struct PlanRecord {
     kind: String,
@@ -35,34 +36,25 @@ pub struct PlanRecord {
 }
 
 impl PlanRecord {
+    #[cfg(test)]
     pub(super) fn of(parts: u32, mode: Mode, block_bytes: Bytes) -> Self {
-        Self {
-            kind: KIND.into(),
-            fingerprint: 0,
-            parts,
-            mode,
-            block_bytes,
-            vertices: 0,
-            ranges: Vec::new(),
-            locals_checksum: 0,
-        }
+        Self { parts, mode, block_bytes, ..Self::default() }
     }
 
     pub fn write(dir: &Path, fingerprint: u128, plan: &Plan) -> Result<()> {
-        let mut record = Self { fingerprint, ..Self::of(plan.parts(), plan.cut.mode(), plan.row_block_limit) };
-        match &plan.cut {
-            GraphCut::Ranges(ranges) => {
-                record.vertices = ranges.last().map_or(0, |ranks| ranks.locals.end);
-                record.ranges.clone_from(ranges);
-            }
+        let (vertices, ranges, locals_checksum) = match &plan.cut {
+            GraphCut::Ranges(ranges) => (ranges.last().map_or(0, |ranks| ranks.locals.end), ranges.clone(), 0),
             GraphCut::Sets(locals) => {
                 let (path, part_of) = (dir.join(LOCALS), locals.part_of());
                 let packed =
                     zstd::bulk::compress(bytemuck::cast_slice(part_of), 1).map_err(|e| Error::write(&path, e))?;
                 disk::replace(&path, &packed)?;
-                (record.vertices, record.locals_checksum) = (part_of.len() as u32, xxh3_64(&packed));
+                (part_of.len() as u32, Vec::new(), xxh3_64(&packed))
             }
-        }
+        };
+        let (kind, block_bytes) = (KIND.into(), plan.row_block_limit);
+        let (parts, mode) = (plan.parts(), plan.cut.mode());
+        let record = Self { kind, fingerprint, parts, mode, block_bytes, vertices, ranges, locals_checksum };
         sealed_file::write(&dir.join(NAME), &record)
     }
 

@@ -4,8 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use super::*;
 use trimill_counting::{
-    Detail, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent, RowBlockRoom, RowBlockSize,
-    RowBlockView,
+    Detail, Footprint, PartitionCount, PartitionCounter, PartitionExtent, RowBlockRoom, RowBlockSize, RowBlockView,
 };
 use trimill_system::lock;
 
@@ -69,7 +68,7 @@ impl CountBackend for Recorder {
     fn footprint(&self) -> Footprint {
         Footprint { per_resident_arc: 4, per_local: 12, row_blocks: RowBlockRoom::Always(2), ..Footprint::NOTHING }
     }
-    fn begin<'a>(&'a mut self, _: PartitionExtent, _: EdgeShare, _: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
+    fn begin<'a>(&'a mut self, _: PartitionExtent, _: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
         Ok(Box::new(Self(Arc::clone(&self.0))))
     }
 }
@@ -94,7 +93,7 @@ fn run(mut source: Alternating) -> (Result<CountedPartition, PartitionFailure>, 
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let mut recorder = Recorder::default();
     let counted = DeviceThread { backend: &mut recorder, pool: &pool, control: &Control::silent() }
-        .count(&mut source, EdgeShare::ALL, Detail::Total, None)
+        .count(&mut source, Detail::Total, None)
         .map(|(counted, _)| counted);
     let seen = lock(&recorder.0).clone();
     (counted, seen)

@@ -9,7 +9,7 @@ use super::bits::NeighbourBits;
 use super::ends::CutLists;
 use super::neighbours::Neighbours;
 use super::*;
-use trimill_counting::{Detail, EdgeShare, Footprint, PartitionCounter, PartitionExtent};
+use trimill_counting::{Detail, Footprint, PartitionCounter, PartitionExtent};
 use trimill_kernels::testing::partitions::trussness;
 use trimill_system::lock;
 
@@ -147,7 +147,7 @@ impl CountBackend for Lost {
         assert_eq!(graph.values.len(), graph.heads.len());
         Ok(Box::new(*self))
     }
-    fn begin<'a>(&'a mut self, _: PartitionExtent, _: EdgeShare, _: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
+    fn begin<'a>(&'a mut self, _: PartitionExtent, _: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
         Err(Error::defect("it only peels"))
     }
 }

@@ -28,9 +28,9 @@ def page(made, entries):
     results, about = [], {"version": "0.1.0", "created": 1_795_435_200, "columns": columns, "entries": []}
     for i, one in enumerate(entries, 1):
         name = f"result-{i}"
-        results.append(element(f'class="result" id="{name}" data-kind="{one["kind"]}"', one["text"]))
+        results.append(element(f'class="result" id="{name}"', one["text"]))
         if one["earlier"] is not None:
             results.append(element(f'class="earlier" id="{name}-earlier"', one["earlier"]))
-        about["entries"].append({"id": name, **{key: one[key] for key in ("kind", "title", "job", "rates", "against")}})
+        about["entries"].append({key: one[key] for key in ("kind", "title", "job", "rates", "against")})
     first = DATA.search(made).start()
     return made[:first] + "".join(results) + element('id="context"', json.dumps(about)) + DATA.sub("", made[first:])

@@ -14,8 +14,8 @@ use trimill::testing::execute::count::{count, count_on};
 use trimill::testing::spill::Manifest;
 use trimill::{Bytes, Control, Error, Kind, Observer, PartitionFigures, Result, RunResult, Unit};
 use trimill_counting::{
-    CountBackend, CounterMemory, Detail, Device, EdgeShare, Footprint, PartitionCount, PartitionCounter,
-    PartitionExtent, Resident, RowBlockView, VertexCounts,
+    CountBackend, CounterMemory, Detail, Device, Footprint, PartitionCount, PartitionCounter, PartitionExtent,
+    Resident, RowBlockView, VertexCounts,
 };
 use trimill_system::expected::ExpectedStage;
 use trimill_system::lock;
@@ -64,15 +64,10 @@ impl CountBackend for Numbered {
         assert!(!matches!(self.behaviour, Behaviour::FailsAfter(at) if begun > at), "a lost device is asked to peel");
         None
     }
-    fn begin<'a>(
-        &'a mut self,
-        size: PartitionExtent,
-        share: EdgeShare,
-        detail: Detail,
-    ) -> Result<Box<dyn PartitionCounter + 'a>> {
+    fn begin<'a>(&'a mut self, size: PartitionExtent, detail: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
         let begun = self.begun.fetch_add(1, Ordering::Relaxed);
         let lost = || Error::resource("it is gone");
-        let counter = self.cpu.begin(size, share, detail)?;
+        let counter = self.cpu.begin(size, detail)?;
         match self.behaviour {
             Behaviour::LostAt(at) if begun == at => Err(lost()),
             Behaviour::FailsAfter(at) if begun >= at => Ok(Box::new(FailsToFinish { counter, error: lost() })),

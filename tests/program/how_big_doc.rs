@@ -8,13 +8,14 @@ use std::time::Duration;
 use crate::common::job::data;
 use trimill::testing::clean::workspace::{GraphToPrepare, IdCount, InputForm};
 use trimill::testing::clean::{Workspace, needs};
+use trimill::testing::count::method::CudaMethod;
 use trimill::testing::expected::{ExpectedStage, JobShare};
 use trimill::testing::graph::GraphSize;
 use trimill::testing::graph::file::Layout;
 use trimill::testing::input::Source;
 use trimill::testing::memory::{HostMemory, Needs};
-use trimill::testing::plan::choose::{Candidate, CountingEstimate, estimate};
-use trimill::testing::plan::cost::{GPU_START, Machine, Speed};
+use trimill::testing::plan::choose::{CountingEstimate, estimate};
+use trimill::testing::plan::cost::{GPU_START, Machine};
 use trimill::testing::plan::preparing::PreparingEstimate;
 use trimill::testing::prepare::prepare;
 use trimill::testing::rates::Rates;
@@ -85,12 +86,11 @@ impl KnownGraph {
     /// The estimate for the method that a job would choose with this GPU.
     fn counting(&self, gpu: Bytes) -> CountingEstimate {
         let rates = Rates::default();
-        let (packed, lstc) = (Packed.footprint(), Lstc::default().footprint());
-        let candidate = match packed_takes(self.size.vertices) {
-            true => Candidate { name: "packed", footprint: &packed, speed: Speed::packed(&rates) },
-            false => Candidate { name: "lstc", footprint: &lstc, speed: Speed::lstc(&rates) },
+        let choice = match packed_takes(self.size.vertices) {
+            true => (CudaMethod::Packed, Packed.footprint()),
+            false => (CudaMethod::Lstc, Lstc::default().footprint()),
         };
-        let found = estimate(&self.size, &candidate, gpu, Bytes(u64::MAX), rates.gpu_arcs).unwrap();
+        let found = estimate(&self.size, &choice, &rates, gpu, Bytes(u64::MAX)).unwrap();
         CountingEstimate { seconds: found.seconds + GPU_START, ..found }
     }
 }

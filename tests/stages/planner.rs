@@ -25,7 +25,7 @@ use trimill::testing::rates::Rates;
 use trimill::testing::spill::SpillSummary;
 use trimill::testing::stream::CountedPartition;
 use trimill::{Bytes, Control, Kind, Result};
-use trimill_counting::{CountBackend, Footprint};
+use trimill_counting::{CountBackend, Footprint, smallest_row_block_limit};
 use trimill_generate::Family;
 
 use devices::{Device, Holder};
@@ -61,17 +61,18 @@ fn check(case: u64, graphs: &[Known]) {
     let counts = [Device::Cpu, Device::Cpu, Device::Host, Device::Own][draws.below(4) as usize];
     let whole = Cpu::new(Bytes::ZERO, n).footprint().resident(u64::from(n), graph.edges());
     let least = floor(&graph.size(), &counts.backend(Bytes::ZERO, n).footprint(), None);
-    let device = draws.between(least.device, whole + whole);
-    let mut backend = counts.backend(device.saturating_sub(least.device), n);
+    let least_row_block = smallest_row_block_limit(graph.size().longest_row);
+    let device = draws.between(least, whole + whole);
+    let mut backend = counts.backend(device.saturating_sub(least), n);
     let footprint = backend.footprint();
-    let room = device.saturating_sub(footprint.overhead(n)).saturating_sub(least.device);
+    let room = device.saturating_sub(footprint.overhead(n)).saturating_sub(least);
     let row_block =
-        (draws.below(2) == 0).then(|| draws.between(least.row_block, least.row_block + Bytes(room.get() / 2)));
+        (draws.below(2) == 0).then(|| draws.between(least_row_block, least_row_block + Bytes(room.get() / 2)));
     let parts = (draws.below(3) == 0).then(|| 1 + draws.below(90) as u32);
     let way = draws.below(3);
     let limits = PlanLimits {
         device,
-        largest_row_block: least.row_block + Bytes(device.get() / 20),
+        largest_row_block: least_row_block + Bytes(device.get() / 20),
         row_block,
         prune,
         host_block: Bytes(1 << (10 + draws.below(12))),

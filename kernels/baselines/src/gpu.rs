@@ -121,10 +121,10 @@ impl CountingMethod for GpuMethod {
         &self,
         engine: &'g mut dyn Engine,
         size: PartitionExtent,
-        share: EdgeShare,
         detail: Detail,
     ) -> GpuResult<Box<dyn PartitionCounter + 'g>> {
-        check(self.name(), self.footprint().scope, &size, share, &detail)?;
+        check(self.name(), self.footprint().scope, &size, &detail)?;
+        let share = if let Detail::Share(share) = detail { share } else { EdgeShare::ALL };
         let received = Received::new(size)?;
         let mut machine = BaselineDevice::new(engine, self.source())?;
         let work = self.work(&mut machine, size, share)?;

@@ -24,8 +24,8 @@ use std::cmp::Ordering;
 
 use rayon::ThreadPool;
 use trimill_counting::{
-    CountBackend, CounterMemory, Detail, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent,
-    Resident, RowBlockRoom, RowBlockView, RowPlace, RowsLocation, Scope,
+    CountBackend, CounterMemory, Detail, Footprint, PartitionCount, PartitionCounter, PartitionExtent, Resident,
+    RowBlockRoom, RowBlockView, RowPlace, RowsLocation, Scope,
 };
 use trimill_kernels::GpuError;
 use trimill_system::{Bytes, Result};
@@ -103,13 +103,8 @@ impl CountBackend for SerialMethod {
         }
     }
 
-    fn begin<'a>(
-        &'a mut self,
-        size: PartitionExtent,
-        share: EdgeShare,
-        detail: Detail,
-    ) -> Result<Box<dyn PartitionCounter + 'a>> {
-        check(Self::name(*self), self.footprint().scope, &size, share, &detail)?;
+    fn begin<'a>(&'a mut self, size: PartitionExtent, detail: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
+        check(Self::name(*self), self.footprint().scope, &size, &detail)?;
         Ok(Box::new(SerialCounter { method: *self, resident: None, lists: None, triangles: 0 }))
     }
 }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use trimill_baselines::{GpuMethod, Organisation, polak, radix_binning, reverse_edge, skiff};
-use trimill_counting::{EdgeShare, PartitionCount, RowBlock, Scope};
+use trimill_counting::{Detail, EdgeShare, PartitionCount, RowBlock, Scope};
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{Partition, cuts, random};
 use trimill_kernels::{CountingMethod, Gpu};
@@ -32,18 +32,18 @@ fn binnings() -> Vec<GpuMethod> {
     vec![with(6, 32, None), with(8, 16, Some(1 << 22)), with(4, 0, Some(1 << 20)), with(2, 64, Some(100_003))]
 }
 
-/// Counts a share in an arena of `bytes`.
+/// Counts in an arena of `bytes`.
 fn count(
     gpu: &mut Gpu,
     method: &GpuMethod,
-    share: EdgeShare,
+    detail: Detail,
     partition: &Partition,
     (row_blocks, bytes): (&[RowBlock], Option<u64>),
 ) -> Result<PartitionCount> {
     // Some methods can begin with less than their footprint.
     let bytes = bytes.unwrap_or_else(|| method.footprint().least(&partition.size_with(row_blocks)));
     gpu.reserve(bytes.next_multiple_of(256)).unwrap();
-    let counted = partition.count(gpu, method, share, row_blocks)?;
+    let counted = partition.count(gpu, method, detail, row_blocks)?;
     let times = counted.device.unwrap();
     for time in [times.kernels, times.copies, times.preprocessing] {
         assert!(time.as_secs() < 60, "{counted:?}");
@@ -57,7 +57,7 @@ fn agree(gpu: &mut Gpu, methods: &[GpuMethod], partition: &Partition, all_cuts: 
     for method in methods {
         for cuts in all_cuts {
             for row_blocks in [partition.row_blocks(cuts), partition.shared_row_blocks(cuts)] {
-                let counted = count(gpu, method, EdgeShare::ALL, partition, (&row_blocks, bytes));
+                let counted = count(gpu, method, Detail::Total, partition, (&row_blocks, bytes));
                 let counted = counted.unwrap_or_else(|error| panic!("{method:?}: {error}"));
                 assert_eq!(counted.triangles, expected, "{method:?}, {} row blocks", row_blocks.len());
             }
@@ -113,7 +113,7 @@ fn partitions_are_counted_by_those_methods_of_the_papers_that_can() {
         }
         for method in [&polaks()[0], &binnings()[0]] {
             assert_ne!(method.footprint().scope, Scope::Partitions);
-            let refused = count(&mut gpu, method, EdgeShare::ALL, &partition, (&partition.row_blocks(&[]), None));
+            let refused = count(&mut gpu, method, Detail::Total, &partition, (&partition.row_blocks(&[]), None));
             assert!(refused.is_err_and(|error| error.to_string().contains("counts whole graphs only")));
         }
     }
@@ -145,7 +145,9 @@ fn shares_of_several_devices_add_up() {
     let partition = random(51, 20_000, 40, 3, 1.0);
     let row_blocks = partition.row_blocks(&[]);
     let method = GpuMethod::Polak(polak::PolakOptions::default());
-    let share = |gpu: &mut Gpu, share| count(gpu, &method, share, &partition, (&row_blocks, None)).unwrap().triangles;
+    let share = |gpu: &mut Gpu, share| {
+        count(gpu, &method, Detail::Share(share), &partition, (&row_blocks, None)).unwrap().triangles
+    };
     for of in [2, 3, 8] {
         let sum: u64 = (0..of).map(|i| share(&mut gpu, EdgeShare { index: i, of })).sum();
         assert_eq!(sum, partition.triangles());

@@ -58,7 +58,7 @@ fn an_arena_that_is_too_small_refuses() {
     for method in methods_of([(128, 128)]) {
         let begin = |bytes| {
             let mut double = Double::new(bytes, Pace::Late).unwrap();
-            let begun = method.begin(&mut double, size, EdgeShare::ALL, Detail::Total);
+            let begun = method.begin(&mut double, size, Detail::Total);
             begun.map(|counter| bytes_of(&*counter))
         };
         let footprint = method.footprint();
@@ -89,7 +89,7 @@ fn sections_that_are_too_large_out_of_order_or_missing_are_refused() {
     ] {
         for method in methods_of([(128, 128)]) {
             let mut double = Double::new(1 << 20, Pace::Late).unwrap();
-            let mut counter = method.begin(&mut double, partition.size(limit), EdgeShare::ALL, Detail::Total).unwrap();
+            let mut counter = method.begin(&mut double, partition.size(limit), Detail::Total).unwrap();
             let given = give(&mut *counter, runs.to_vec(), row_blocks);
             let refused = given.and_then(|()| counter.finish()).unwrap_err().to_string();
             assert!(refused.contains(expected), "{method:?}: {refused}");

@@ -17,7 +17,7 @@ fn agrees(partition: &Partition, all_cuts: &[Vec<u32>], which: &[usize]) {
         let arenas = arenas(&FOOTPRINT, &partition.size_with(&row_blocks));
         for &arena in which {
             let mut double = Double::new(arenas[arena], Pace::Late).unwrap();
-            let counted = partition.count(&mut double, &Packed, EdgeShare::ALL, &row_blocks).unwrap();
+            let counted = partition.count(&mut double, &Packed, Detail::Total, &row_blocks).unwrap();
             assert_eq!(counted.triangles, expected, "{cuts:?}, arena {arena}");
         }
     }

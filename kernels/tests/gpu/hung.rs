@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-use trimill_counting::{EdgeShare, PartitionCount};
+use trimill_counting::{Detail, PartitionCount};
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{Partition, random};
 use trimill_kernels::{Gpu, GpuError, ImageForm, Lstc, any_abandoned};
@@ -31,7 +31,7 @@ fn child() {
     let size = partition.size_with(&row_blocks);
     let count = |gpu: &mut Gpu| -> Result<PartitionCount> {
         gpu.reserve(footprint().least(&size))?;
-        partition.count(gpu, &Lstc::default(), EdgeShare::ALL, &row_blocks)
+        partition.count(gpu, &Lstc::default(), Detail::Total, &row_blocks)
     };
     assert_eq!(count(&mut gpu).unwrap().triangles, partition.triangles());
     // No device is done when the host polls first.

@@ -9,7 +9,7 @@ use clap::{ArgMatches, Args, Parser, Subcommand, ValueEnum};
 
 use args::{usual, without};
 use count::{NOT_OF_PARTITION, NOT_OF_PLAN, NOT_OF_TRUSS, NOT_OF_VERIFY, files};
-use trimill::program::{Failure, json};
+use trimill::program::{Failure, html, json};
 use trimill::{Bytes, Result};
 
 mod args;
@@ -19,7 +19,7 @@ mod count;
 mod generate;
 pub(crate) mod help;
 
-pub(crate) use args::{AnswerArgs, ReportArgs};
+pub(crate) use args::AnswerArgs;
 pub(crate) use bench::BenchCommand;
 pub(crate) use cluster::{ClusterCommand, MergeCommand, PrepareCommand};
 pub(crate) use count::{CountCommand, GraphJobArgs};
@@ -182,8 +182,9 @@ pub(crate) struct RunCommand {
     #[arg(long, value_name = "NAME")]
     pub(crate) only: Vec<String>,
 
-    #[command(flatten)]
-    pub(crate) report: ReportArgs,
+    /// Also write a report: one HTML page that needs no other file; an earlier report is replaced
+    #[arg(long, value_name = "FILE.html", value_parser = html, help_heading = "Output")]
+    pub(crate) report: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) answer: AnswerArgs,

@@ -79,7 +79,6 @@ fn is_hidden(option: &str, arguments: &[OsString]) -> bool {
 }
 
 fn refuse(mut error: clap::Error, arguments: &[OsString], out: &mut dyn Write, err: &mut dyn Write) {
-    let has = |word: &str| arguments.iter().skip(1).any(|argument| argument == word);
     if error.kind() == ErrorKind::UnknownArgument {
         // clap would say how to pass a value that begins with `-`, which a mistyped option is not.
         error.remove(ContextKind::Suggested);
@@ -113,7 +112,7 @@ fn refuse(mut error: clap::Error, arguments: &[OsString], out: &mut dyn Write, e
         }
         _ => {}
     }
-    if has("--json") {
+    if arguments.iter().skip(1).any(|argument| argument == "--json") {
         let message = text.trim_end().strip_prefix("error: ").unwrap_or(text.trim_end());
         let _ = json::write_line(out, &Failure::new(None, &Error::usage(message)));
     }

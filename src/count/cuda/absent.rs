@@ -1,49 +1,33 @@
 //! A GPU that this machine does not have, for plans for other machines.
 
-use trimill_counting::{CountBackend, Detail, Device, EdgeShare, Footprint, PartitionCounter, PartitionExtent};
+use trimill_counting::{CountBackend, Detail, Device, Footprint, PartitionCounter, PartitionExtent};
 use trimill_kernels::{CountingMethod, Packed, packed_takes, scratch_bytes};
 
 use super::{counter_bytes, footprint};
 use crate::count::method::CudaMethod;
 use crate::job::file::CountTable;
-use trimill_graph::GraphSize;
 use trimill_system::{Bytes, Error, Result};
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Absent {
     name: CudaMethod,
     budget: Bytes,
     footprint: Footprint,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeviceCounters {
-    Total,
-    Edges,
-    /// Triangles at vertices, with at most `most` bytes of counters at a time.
-    Vertices {
-        most: Bytes,
-    },
-}
-
 impl Absent {
-    /// The methods that could count a graph of this size within `budget`: the named one, or those of `auto`.
+    /// The methods that could count a graph of so many vertices, or its `edges`, too, within `budget`: the named one, or those of `auto`.
     pub fn choices(
         name: CudaMethod,
         settings: &CountTable,
-        graph: &GraphSize,
+        vertices: u32,
         budget: Bytes,
-        counters: DeviceCounters,
+        edges: bool,
     ) -> Result<Vec<Self>> {
         let lstc = settings.lstc()?;
-        let edges = counters == DeviceCounters::Edges;
-        let counters = match counters {
-            DeviceCounters::Vertices { most } => counter_bytes(graph.vertices, most, budget, budget.get()),
-            DeviceCounters::Total | DeviceCounters::Edges => 0,
-        };
         let absent = |name: CudaMethod, method: &dyn CountingMethod| {
             let scratch = if method.takes_encoded_rows() { scratch_bytes(budget.get()) } else { 0 };
-            Self { name, budget, footprint: footprint(method, edges, Bytes(scratch + counters)) }
+            Self { name, budget, footprint: footprint(method, edges, Bytes(scratch)) }
         };
         let (lstc, packed) = (absent(CudaMethod::Lstc, &lstc), absent(CudaMethod::Packed, &Packed));
         Ok(match name {
@@ -51,13 +35,18 @@ impl Absent {
             CudaMethod::Packed => vec![packed],
             #[cfg(feature = "baselines")]
             CudaMethod::Baseline(_, method) => vec![absent(name, &method)],
-            CudaMethod::Auto if packed_takes(graph.vertices) && !settings.asks_for_shape() => vec![lstc, packed],
+            CudaMethod::Auto if packed_takes(vertices) && !settings.asks_for_shape() => vec![lstc, packed],
             CudaMethod::Auto => vec![lstc],
         })
     }
 
     pub fn choice(&self) -> CudaMethod {
         self.name
+    }
+
+    /// Counts at vertices, too, with at most `most` bytes of counters at a time.
+    pub fn count_vertices(&mut self, vertices: u32, most: Bytes) {
+        self.footprint.apart += Bytes(counter_bytes(vertices, most, self.budget, self.budget.get()));
     }
 }
 
@@ -79,7 +68,7 @@ impl CountBackend for Absent {
         self.footprint
     }
 
-    fn begin<'a>(&'a mut self, _: PartitionExtent, _: EdgeShare, _: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
+    fn begin<'a>(&'a mut self, _: PartitionExtent, _: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
         Err(Error::defect("a GPU that is not here was to count"))
     }
 }

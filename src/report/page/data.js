@@ -22,8 +22,10 @@ function printed(id) {
 function readEntries() {
     const context = parsed(document.getElementById("context").textContent);
     const read = (id) => parsed(document.getElementById(id).textContent);
-    const earlier = ({ id, against }) => (against ? read(`${id}-earlier`) : null);
-    const entries = context.entries.map((entry) => ({ ...entry, result: read(entry.id), earlier: earlier(entry) }));
+    const entries = context.entries.map((entry, i) => {
+        const id = `result-${i + 1}`;
+        return { ...entry, id, result: read(id), earlier: entry.against ? read(`${id}-earlier`) : null };
+    });
     return { ...context, entries };
 }
 

@@ -4,8 +4,8 @@ use rayon::ThreadPool;
 use trimill::testing::count::cpu::Cpu;
 use trimill::{Bytes, Result};
 use trimill_counting::{
-    CountBackend, CounterMemory, Detail, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent,
-    Resident, ResidentSize, RowBlockRoom, RowBlockView,
+    CountBackend, CounterMemory, Detail, Footprint, PartitionCount, PartitionCounter, PartitionExtent, Resident,
+    ResidentSize, RowBlockRoom, RowBlockView,
 };
 
 /// A backend that only stores the sections: in host memory, where their size is measured, or in `own_memory`, where it reports what its
@@ -34,12 +34,7 @@ impl CountBackend for Holder {
     fn resident_chunk(&self) -> Option<Bytes> {
         self.own_memory
     }
-    fn begin<'a>(
-        &'a mut self,
-        size: PartitionExtent,
-        _: EdgeShare,
-        _: Detail,
-    ) -> Result<Box<dyn PartitionCounter + 'a>> {
+    fn begin<'a>(&'a mut self, size: PartitionExtent, _: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {
         let PartitionExtent { locals, arcs, numbered, row_block_limit } = size;
         let (resident, largest) = (ResidentSize { locals, arcs }, Bytes(row_block_limit));
         let footprint = self.footprint();

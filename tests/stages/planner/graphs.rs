@@ -13,7 +13,7 @@ use trimill::testing::spill::{SpillReader, SpillSummary};
 use trimill::testing::stream::ranges::RankRange;
 use trimill::testing::stream::{CountedPartition, DeviceThread};
 use trimill::{Bytes, Control};
-use trimill_counting::{CountBackend, Detail, EdgeShare, PartitionSource};
+use trimill_counting::{CountBackend, Detail, PartitionSource};
 use trimill_generate::{Family, StarKind, generate, parse_leaves};
 use trimill_partitioners::build::Builder;
 use trimill_partitioners::spill::Spilled;
@@ -80,7 +80,7 @@ impl Known {
 pub(crate) fn passed(mut source: Box<dyn PartitionSource + '_>, backend: &mut dyn CountBackend) -> CountedPartition {
     static POOL: LazyLock<ThreadPool> = LazyLock::new(|| ThreadPoolBuilder::new().num_threads(1).build().unwrap());
     DeviceThread { backend, pool: &POOL, control: &Control::silent() }
-        .count(source.as_mut(), EdgeShare::ALL, Detail::Total, None)
+        .count(source.as_mut(), Detail::Total, None)
         .unwrap()
         .0
 }

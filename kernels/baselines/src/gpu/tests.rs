@@ -24,13 +24,13 @@ impl GpuMethod {
 /// Counts in an arena of `spare` bytes more than the least.
 fn count(
     method: &GpuMethod,
-    share: EdgeShare,
+    detail: Detail,
     partition: &Partition,
     row_blocks: &[RowBlock],
     spare: u64,
 ) -> Result<PartitionCount> {
     let bytes = (method.least_bytes(&partition.size_with(row_blocks)) + spare).next_multiple_of(256);
-    partition.count(&mut Double::new(bytes, Pace::Late).unwrap(), method, share, row_blocks)
+    partition.count(&mut Double::new(bytes, Pace::Late).unwrap(), method, detail, row_blocks)
 }
 
 /// Checks the counts of whole graphs and of partitions, with row blocks of both kinds.
@@ -47,7 +47,7 @@ fn agrees(methods: &[GpuMethod], spare: u64, partitions: &[Partition]) {
         }
         for method in methods.iter().filter(|method| whole || method.footprint().scope == Scope::Partitions) {
             for row_blocks in &cases {
-                let counted = count(method, EdgeShare::ALL, partition, row_blocks, spare);
+                let counted = count(method, Detail::Total, partition, row_blocks, spare);
                 let counted = counted.unwrap_or_else(|error| panic!("{method:?}: {error}"));
                 assert_eq!(counted.triangles, expected, "graph {i}, {method:?}, {} row blocks", row_blocks.len());
             }
@@ -81,11 +81,13 @@ fn polak_shares_add_up_and_the_cpu_prepares_where_the_gpu_has_no_room() {
     let row_blocks = partition.row_blocks(&[]);
     let method = polak(false, 64);
     // Without spare bytes there is memory for edges in one direction only.
-    let share = |index| count(&method, EdgeShare { index, of: 3 }, &partition, &row_blocks, 0).unwrap().triangles;
+    let share = |index| {
+        count(&method, Detail::Share(EdgeShare { index, of: 3 }), &partition, &row_blocks, 0).unwrap().triangles
+    };
     assert_eq!((0..3).map(share).sum::<u64>(), partition.triangles());
     let size = partition.size_with(&row_blocks);
     let mut double = Double::new((method.least_bytes(&size) + (1 << 20)).next_multiple_of(256), Pace::Late).unwrap();
-    let counter = method.begin(&mut double, size, EdgeShare::ALL, Detail::Total).unwrap();
+    let counter = method.begin(&mut double, size, Detail::Total).unwrap();
     assert!(bytes_of(&*counter) > method.least_bytes(&size));
 }
 
@@ -121,13 +123,13 @@ fn skiff_cuts_what_does_not_fit_and_refuses_a_row_that_never_will() {
     let row_blocks = partition.row_blocks(&[100]);
     for nodes in [40, 70, 1000] {
         for method in skiffs(64, Some(nodes)) {
-            let counted = count(&method, EdgeShare::ALL, &partition, &row_blocks, 1 << 20).unwrap();
+            let counted = count(&method, Detail::Total, &partition, &row_blocks, 1 << 20).unwrap();
             assert_eq!(counted.triangles, partition.triangles(), "{method:?}");
             // The test double's clock counts a second for each slice of rows.
             assert!(counted.device.unwrap().kernels.as_secs() > if nodes < 100 { 6 } else { 1 }, "{counted:?}");
         }
     }
-    let refused = count(&skiffs(64, Some(3))[0], EdgeShare::ALL, &partition, &row_blocks, 1 << 20);
+    let refused = count(&skiffs(64, Some(3))[0], Detail::Total, &partition, &row_blocks, 1 << 20);
     assert!(refused.is_err_and(|error| error.to_string().contains("do not fit the budget")));
 }
 
@@ -169,7 +171,7 @@ fn runs_and_row_blocks_that_are_missing_are_noticed() {
     let method = reverse_edge(256, 1);
     let size = partition.size_with(&row_blocks);
     let Some(mut double) = Double::new(method.least_bytes(&size).next_multiple_of(256), Pace::Late) else { return };
-    let mut counting = method.begin(&mut double, size, EdgeShare::ALL, Detail::Total).unwrap();
+    let mut counting = method.begin(&mut double, size, Detail::Total).unwrap();
     let inconsistent = |text: String| assert!(text.contains("sections are inconsistent"), "{text}");
     inconsistent(counting.row_block(&row_blocks[0].view(), pool()).unwrap_err().to_string());
     // Half of the row blocks.
@@ -181,27 +183,27 @@ fn runs_and_row_blocks_that_are_missing_are_noticed() {
 fn shapes_out_of_bounds_and_what_a_method_does_not_count_are_refused() {
     let Some(()) = has_compiler() else { return };
     let [size, part] = [1.0, 0.5].map(|share| random(1, 50, 5, 0, share).size(0));
-    let second = EdgeShare { index: 1, of: 2 };
-    for (method, share) in [
-        (polak(false, 33), EdgeShare::ALL),
-        (polak(false, 2048), EdgeShare::ALL),
-        (polak(false, 64), EdgeShare { index: 1, of: 1 }),
-        (reverse_edge(100, 1), EdgeShare::ALL),
-        (reverse_edge(64, 0), EdgeShare::ALL),
-        (reverse_edge(64, 17), EdgeShare::ALL),
-        (reverse_edge(64, 1), second),
-        (binning(3, 1, None), EdgeShare::ALL),
-        (binning(2, 1, Some(0)), EdgeShare::ALL),
-        (binning(2, 1, None), second),
-        (skiffs(8, None)[2], EdgeShare::ALL),
+    let share = |index, of| Detail::Share(EdgeShare { index, of });
+    for (method, detail) in [
+        (polak(false, 33), Detail::Total),
+        (polak(false, 2048), Detail::Total),
+        (polak(false, 64), share(1, 1)),
+        (reverse_edge(100, 1), Detail::Total),
+        (reverse_edge(64, 0), Detail::Total),
+        (reverse_edge(64, 17), Detail::Total),
+        (reverse_edge(64, 1), share(1, 2)),
+        (binning(3, 1, None), Detail::Total),
+        (binning(2, 1, Some(0)), Detail::Total),
+        (binning(2, 1, None), share(1, 2)),
+        (skiffs(8, None)[2], Detail::Total),
     ] {
         let mut double = Double::new(1 << 20, Pace::Late).unwrap();
-        let refused = method.begin(&mut double, size, share, Detail::Total).map(drop);
+        let refused = method.begin(&mut double, size, detail).map(drop);
         assert!(matches!(refused, Err(GpuError::Shape(_))), "{method:?}: {refused:?}");
     }
     for (size, detail) in [(part, Detail::Total), (size, Detail::Edges)] {
         let mut double = Double::new(1 << 24, Pace::Late).unwrap();
-        let refused = polak(false, 64).begin(&mut double, size, EdgeShare::ALL, detail).map(drop);
+        let refused = polak(false, 64).begin(&mut double, size, detail).map(drop);
         assert!(matches!(refused, Err(GpuError::Shape(_))), "{refused:?}");
     }
 }
@@ -215,7 +217,7 @@ fn every_pace_of_the_device_gives_the_count_of_brute_force() {
     for method in [reverse_edge(32, 5), skiffs(64, None)[2]] {
         for pace in Pace::all(1) {
             let mut double = Double::new((method.least_bytes(&size) + (1 << 16)).next_multiple_of(256), pace).unwrap();
-            let counted = partition.count(&mut double, &method, EdgeShare::ALL, &row_blocks).unwrap();
+            let counted = partition.count(&mut double, &method, Detail::Total, &row_blocks).unwrap();
             assert_eq!(counted.triangles, partition.triangles(), "{method:?} {pace:?}");
         }
     }

@@ -8,7 +8,7 @@ use SerialMethod::{CompactForward, Forward, ReverseEdge, ReverseEdgeSerial};
 
 fn count(method: SerialMethod, partition: &Partition, row_blocks: &[RowBlock]) -> u64 {
     let (size, mut backend) = (partition.size(0), method);
-    let mut counter = backend.begin(size, EdgeShare::ALL, Detail::Total).unwrap();
+    let mut counter = backend.begin(size, Detail::Total).unwrap();
     let section = 4 * size.arcs + 12 * size.locals + 8;
     assert!(counter.resident(partition.resident(), pool()).unwrap().is_none());
     row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.view(), pool()).unwrap());
@@ -51,7 +51,7 @@ fn partitions_are_counted_by_those_that_can() {
         let partition = random(seed, 800, 60, 3, local_share);
         agree(&[ReverseEdge, ReverseEdgeSerial], &partition, &cuts(seed, 800));
         for mut method in [Forward, CompactForward] {
-            let begun = method.begin(partition.size(0), EdgeShare::ALL, Detail::Total);
+            let begun = method.begin(partition.size(0), Detail::Total);
             let refused = begun.map(|_| ()).unwrap_err().to_string();
             assert!(refused.contains("counts whole graphs only"), "{refused}");
         }
@@ -62,7 +62,7 @@ fn partitions_are_counted_by_those_that_can() {
 fn the_resident_section_comes_first_and_in_one_run() {
     let partition = random(8, 50, 10, 1, 0.5);
     for mut method in [ReverseEdge, ReverseEdgeSerial] {
-        let mut counter = method.begin(partition.size(0), EdgeShare::ALL, Detail::Total).unwrap();
+        let mut counter = method.begin(partition.size(0), Detail::Total).unwrap();
         let early = counter.row_block(&partition.row_blocks(&[])[0].view(), pool());
         let refused = |text: String| assert!(text.contains("sections are inconsistent"), "{text}");
         refused(early.unwrap_err().to_string());

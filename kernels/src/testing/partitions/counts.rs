@@ -1,8 +1,7 @@
 //! Counts of partitions by methods, on any device.
 
 use trimill_counting::{
-    CounterMemory, Detail, EdgeShare, Footprint, PartitionCount, PartitionCounter, PartitionExtent, RowBlock,
-    VertexCounters,
+    CounterMemory, Detail, Footprint, PartitionCount, PartitionCounter, PartitionExtent, RowBlock, VertexCounters,
 };
 use trimill_system::{Bytes, Result};
 
@@ -43,14 +42,14 @@ impl Partition {
         &self,
         engine: &mut dyn Engine,
         method: &dyn CountingMethod,
-        share: EdgeShare,
+        detail: Detail,
         row_blocks: &[RowBlock],
     ) -> Result<PartitionCount> {
         let most = engine.layout().capacity() + engine.scratch().bytes + engine.counters().bytes;
         let rows = self.numbers.len() / 7 + 1;
         let is_encoded = row_blocks.iter().any(|row_block| row_block.view().encoded.is_some());
         let runs = if is_encoded { self.encoded_runs(rows, 1) } else { self.runs(rows) };
-        let mut counter = method.begin(engine, self.size_with(row_blocks), share, Detail::Total)?;
+        let mut counter = method.begin(engine, self.size_with(row_blocks), detail)?;
         give(&mut *counter, runs, row_blocks)?;
         assert!(bytes_of(&*counter) <= most);
         let counted = counter.finish()?;
@@ -65,7 +64,7 @@ impl Partition {
         for row_blocks in [self.row_blocks(cuts), self.shared_row_blocks(cuts), in_parts] {
             for arena in arenas(&method.footprint(), &self.size_with(&row_blocks)) {
                 let mut double = Double::new(arena, pace).unwrap().with_scratch(1 << 18);
-                counts.push(self.count(&mut double, method, EdgeShare::ALL, &row_blocks).unwrap().triangles);
+                counts.push(self.count(&mut double, method, Detail::Total, &row_blocks).unwrap().triangles);
             }
         }
         assert!(counts.iter().all(|&count| count == counts[0]), "{counts:?}: {method:?}, {cuts:?}, {pace:?}");
@@ -81,7 +80,7 @@ impl Partition {
         counters: VertexCounters,
     ) -> (Vec<u64>, u64) {
         let detail = Detail::Vertices(counters);
-        let mut counter = method.begin(engine, self.size_with(row_blocks), EdgeShare::ALL, detail).unwrap();
+        let mut counter = method.begin(engine, self.size_with(row_blocks), detail).unwrap();
         give(&mut *counter, self.runs(self.numbers.len() / 3 + 1), row_blocks).unwrap();
         let found = counter.vertices().unwrap().counts;
         (found, counter.finish().unwrap().triangles)

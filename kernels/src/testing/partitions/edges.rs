@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use trimill_counting::{Detail, EdgeShare, PartitionCounter, RowBlock};
+use trimill_counting::{Detail, PartitionCounter, RowBlock};
 
 use super::{Partition, pool};
 use crate::CountingMethod;
@@ -64,7 +64,7 @@ impl Partition {
         method: &dyn CountingMethod,
         row_blocks: &[RowBlock],
     ) -> (OnArcs, u64) {
-        let mut counter = method.begin(engine, self.size_with(row_blocks), EdgeShare::ALL, Detail::Edges).unwrap();
+        let mut counter = method.begin(engine, self.size_with(row_blocks), Detail::Edges).unwrap();
         let mut found = OnArcs::new();
         self.runs(self.numbers.len() / 3 + 1).into_iter().for_each(|run| drop(counter.resident(run, pool()).unwrap()));
         let mut into = vec![7; row_blocks.iter().map(arcs_of).max().unwrap_or(0)];

@@ -1,19 +1,10 @@
 //! Which of a job's settings a command takes, and flags that are no settings of a job.
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
 
 use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, Args, Command};
-
-/// A report to look at.
-#[derive(Debug, Clone, Default, Args)]
-pub(crate) struct ReportArgs {
-    /// Also write a report: one HTML page that needs no other file; an earlier report is replaced
-    #[arg(long, value_name = "FILE.html", value_parser = trimill::program::html, help_heading = "Output")]
-    pub(crate) report: Option<PathBuf>,
-}
 
 /// How an answer is printed.
 #[derive(Debug, Clone, Default, Args)]

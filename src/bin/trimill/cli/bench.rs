@@ -7,27 +7,22 @@ use std::time::Duration;
 use clap::Args;
 
 use super::args::{usual, without};
-use super::{ReportArgs, help};
+use super::help;
 use trimill::program::execute::{BenchGraph, BenchRequest};
-use trimill::program::{
-    CacheTable, CountTable, InputTable, MemoryTable, PartitionTable, STANDARD_INPUT, Tables, WorkTable, from_one,
-    plural,
-};
+use trimill::program::{STANDARD_INPUT, Tables, from_one, plural};
 use trimill::{Error, Result};
 
-/// Settings that the command does not take: those of single methods.
-const LEFT_OUT: &str = "method block_threads tile device_timeout";
+/// Settings that the command does not take: those of single methods, and what only a count has.
+const LEFT_OUT: &str = "Spill Vertices Edges Truss Resume force against trace method block_threads tile device_timeout";
 
 /// `trimill bench`
 #[derive(Debug, Args)]
 #[command(mut_args(|arg| usual(without(arg, LEFT_OUT), &["methods", "runs", "timeout", "parts", "output"])))]
+#[command(mut_arg("output", |file| file.value_name("FILE.json").help("Also write the JSON object to FILE")))]
 pub(crate) struct BenchCommand {
     /// The graphs, a file each
     #[arg(value_name = "GRAPH", required = true)]
     pub(crate) graphs: Vec<PathBuf>,
-
-    #[command(flatten)]
-    pub(crate) input: InputTable,
 
     /// The methods, by the names of docs/methods.md [default: all that this machine can run]
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', help_heading = "Comparison", long_help = help::METHODS)]
@@ -61,30 +56,11 @@ pub(crate) struct BenchCommand {
     pub(crate) verify: bool,
 
     #[command(flatten)]
-    pub(crate) partition: PartitionTable,
-
-    #[command(flatten)]
-    pub(crate) memory: MemoryTable,
-
-    #[command(flatten)]
-    pub(crate) count: CountTable,
-
-    #[command(flatten)]
-    pub(crate) cache: CacheTable,
-
-    #[command(flatten)]
-    pub(crate) work: WorkTable,
+    pub(crate) settings: Tables,
 
     /// Print one JSON object instead of tables
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
-
-    /// Also write the JSON object to FILE
-    #[arg(long, value_name = "FILE.json", help_heading = "Output")]
-    pub(crate) output: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub(crate) report: ReportArgs,
 }
 
 fn seconds(typed: &str) -> Result<Duration, String> {
@@ -96,16 +72,11 @@ fn seconds(typed: &str) -> Result<Duration, String> {
 
 impl BenchCommand {
     fn tables(&self, graph: &Path) -> Tables {
-        let Self { input, partition, memory, count, cache, work, .. } = self;
-        Tables {
-            input: InputTable { path: Some(graph.to_path_buf()), ..input.clone() },
-            partition: partition.clone(),
-            memory: memory.clone(),
-            count: count.clone(),
-            cache: cache.clone(),
-            work: work.clone(),
-            ..Tables::default()
-        }
+        let mut tables = self.settings.clone();
+        tables.input.path = Some(graph.to_path_buf());
+        // These files are the comparison's.
+        (tables.output.dir, tables.output.report) = (None, None);
+        tables
     }
 
     pub(crate) fn request(&self) -> Result<BenchRequest> {
@@ -131,7 +102,7 @@ impl BenchCommand {
             graphs: graphs.collect(),
             methods: self.methods.clone(),
             baseline: self.baseline.clone(),
-            backend: self.count.backend.unwrap_or_default(),
+            backend: self.settings.count.backend(),
             runs: self.runs,
             timeout: self.timeout,
             verify: self.verify,

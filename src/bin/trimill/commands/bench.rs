@@ -20,10 +20,10 @@ pub(super) fn run(command: &BenchCommand, context: &mut CommandContext<'_>) -> R
     };
     let graphs = request.graphs.iter().map(job).collect::<Result<Vec<_>>>()?;
     let mut files = Paths::default();
-    if let Some(file) = &command.output {
+    if let Some(file) = &command.settings.output.dir {
         files = files.writes("the comparison", file, Some(views::check_comparison));
     }
-    if let Some(file) = &command.report.report {
+    if let Some(file) = &command.settings.output.report {
         files = files.writes("the report", file, Some(views::check_report));
     }
     paths::check(&graphs.into_iter().chain([files]).collect::<Vec<_>>())?;
@@ -53,11 +53,12 @@ pub(super) fn child(context: &mut CommandContext<'_>) -> Result<CommandOutcome> 
 /// Writes the files; before the end only regular files, which the next report replaces.
 fn write(command: &BenchCommand, report: &BenchReport, at_end: bool) -> Result<()> {
     let now = |file: &&PathBuf| at_end || !matches!(disk::file_of_output(file), Ok(None));
+    let asked = &command.settings.output;
     let mut outputs: Vec<(&Path, String)> = Vec::new();
-    if let Some(file) = command.output.as_ref().filter(now) {
-        outputs.push((file, files::comparison(file, report)?));
+    if let Some(file) = asked.dir.as_ref().filter(now) {
+        outputs.push((file, files::pretty(file, report)?));
     }
-    if let Some(file) = command.report.report.as_ref().filter(now) {
+    if let Some(file) = asked.report.as_ref().filter(now) {
         outputs.push((file, views::page(&[PageEntry::new(ResultKind::Bench, report.titles().join(", "), report)?])));
     }
     let outputs: Vec<(&Path, &[u8])> = outputs.iter().map(|(file, text)| (*file, text.as_bytes())).collect();

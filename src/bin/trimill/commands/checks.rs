@@ -91,11 +91,6 @@ pub(super) fn check_kept(job: &Job) -> Result<()> {
     }
 }
 
-/// Refuses jobs for a larger machine than this one, before the first of a batch starts.
-pub(super) fn check_machine(jobs: &[BatchJob]) -> Result<()> {
-    jobs.iter().try_for_each(|BatchJob { name, job, .. }| job.check_machine().map_err(|error| error.in_job(Some(name))))
-}
-
 /// The faults of jobs whose settings contradict each other, whatever their graphs are.
 pub(super) fn faults(jobs: &mut [BatchJob]) -> Vec<Error> {
     let checked = jobs.iter_mut().map(|BatchJob { name, job, stated }| -> Result<()> {

@@ -12,21 +12,21 @@ use super::{CommandContext, CommandOutcome, checks, count};
 use crate::cli::{AnswerArgs, JsonTo, RunCommand};
 use trimill::program::report::ClusterJobReport;
 use trimill::program::{
-    Batch, BatchJob, Failure, Job, Override, PageEntry, Paths, ResultKind, WORKER, execute, guarded, json, kind_name,
+    BatchJob, Failure, Job, Override, PageEntry, Paths, ResultKind, WORKER, batch, execute, guarded, json, kind_name,
     paths, printable, shown, views,
 };
 use trimill::{Bytes, Error, Kind, Result, RunResult};
 
 pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let overrides = command.set.iter().map(|typed| Override::parse(typed)).collect::<Result<Vec<_>>>()?;
-    let (mut batch, mut faults) = Batch::read(&command.file, &overrides, &command.only)?;
-    let report = command.report.report.as_deref();
+    let (mut jobs, mut faults) = batch::read(&command.file, &overrides, &command.only)?;
+    let report = command.report.as_deref();
     let mut files = Paths::default().reads("the job file", &command.file);
     if let Some(report) = report {
         files = files.writes("the report of all jobs", report, Some(views::check_report));
     }
-    let files = batch.jobs.iter().map(|entry| entry.job.paths()).chain([files]).collect::<Vec<_>>();
-    faults.extend(checks::faults(&mut batch.jobs));
+    let files = jobs.iter().map(|entry| entry.job.paths()).chain([files]).collect::<Vec<_>>();
+    faults.extend(checks::faults(&mut jobs));
     if !command.check {
         faults.truncate(1);
     }
@@ -38,19 +38,20 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
         return Err(first);
     }
     paths::check(&files)
-        .and_then(|()| check_scripts(&batch.jobs, context.program.as_deref()))
+        .and_then(|()| check_scripts(&jobs, context.program.as_deref()))
         .map_err(|error| error.at_if_unset(&command.file))?;
     if command.check {
-        return check(&batch, command.answer.json, context);
+        return check(&jobs, command.answer.json, context);
     }
-    checks::check_machine(&batch.jobs).map_err(|error| error.at_if_unset(&command.file))?;
-    // The report does not show jobs that a cluster counts.
-    for BatchJob { job, .. } in &mut batch.jobs {
+    // Of all jobs, before the first starts.
+    for BatchJob { name, job, .. } in &mut jobs {
+        job.check_machine().map_err(|error| error.in_job(Some(name)).at_if_unset(&command.file))?;
+        // The report does not show jobs that a cluster counts.
         job.recorded |= report.is_some() && job.cluster().is_none();
     }
-    let table = batch.jobs.iter().any(|entry| entry.job.settings.output.take_standard_output());
+    let table = jobs.iter().any(|entry| entry.job.settings.output.take_standard_output());
     let mut done = JobsDone { answer: command.answer.clone(), reports: report.is_some(), table, ..JobsDone::default() };
-    for BatchJob { name, job, .. } in &batch.jobs {
+    for BatchJob { name, job, .. } in &jobs {
         if done.worst == Some(Kind::Interrupted) || context.control.is_stopped() {
             done.worst = Some(Kind::Interrupted);
             done.lines.push(line(name, None, "not started".into()));
@@ -205,9 +206,9 @@ fn check_scripts(jobs: &[BatchJob], program: Option<&Path>) -> Result<()> {
     })
 }
 
-fn check(batch: &Batch, as_json: bool, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
+fn check(jobs: &[BatchJob], as_json: bool, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let (mut worst, mut made) = (None, Vec::new());
-    for BatchJob { name, job, .. } in &batch.jobs {
+    for BatchJob { name, job, .. } in jobs {
         if as_json {
             json::write_line(context.out, job)?;
         }
@@ -234,8 +235,7 @@ fn check(batch: &Batch, as_json: bool, context: &mut CommandContext<'_>) -> Resu
             TableColumn { heading: "backend", cell: |j| j.settings.count.backend().to_string() },
             TableColumn { heading: "output", cell: |j| or_dash(j.settings.output.dir.as_deref(), shown) },
         ];
-        let jobs: Vec<&Job> = batch.jobs.iter().map(|job| &job.job).collect();
-        context.say(&printable(&grid(&COLUMNS, jobs)))?;
+        context.say(&printable(&grid(&COLUMNS, jobs.iter().map(|entry| &entry.job))))?;
     }
     Ok(worst)
 }

@@ -5,7 +5,7 @@ use clap::{Arg, ArgAction, Command, CommandFactory, Id};
 
 use super::{CommandContext, CommandOutcome};
 use crate::cli::Cli;
-use trimill::program::{suggest, unwritten};
+use trimill::program::{json, suggest};
 use trimill::{Error, Result};
 
 pub(super) fn completions(shell: clap_complete::Shell, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
@@ -38,7 +38,7 @@ fn page(command: &[String]) -> Result<String> {
     let program = format!("trimill {}", root.get_version().unwrap_or_default());
     let mut page = Vec::new();
     // An empty date would be left out, and the version take its place.
-    clap_mangen::Man::new(described.clone()).date(" ").source(program).render(&mut page).map_err(unwritten)?;
+    clap_mangen::Man::new(described.clone()).date(" ").source(program).render(&mut page).map_err(json::unwritten)?;
     Ok(String::from_utf8_lossy(&page).into_owned())
 }
 

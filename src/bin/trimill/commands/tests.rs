@@ -178,6 +178,7 @@ fn settings_that_a_command_does_not_take_are_neither_shown_nor_accepted() {
         ("merge r --method lstc", "--method"),
         ("cluster hq r --time 4:00:00", "--time"),
         ("bench g --tile 64", "--tile"),
+        ("bench g --force", "--force"),
     ] {
         let words = || line.split(' ').map(str::to_owned);
         let error = Cli::try_parse_from(std::iter::once("trimill".to_owned()).chain(words())).unwrap_err().to_string();

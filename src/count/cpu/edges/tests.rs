@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use rayon::ThreadPoolBuilder;
-use trimill_counting::{CountBackend, CounterMemory, Detail, EdgeShare, RowBlock};
+use trimill_counting::{CountBackend, CounterMemory, Detail, RowBlock};
 use trimill_kernels::testing::partitions::{Partition, random};
 
 use crate::count::cpu::by_head::HeadBuckets;
@@ -43,7 +43,7 @@ fn counted_on_arcs(partition: &Partition, cpu: &mut Cpu, row_blocks: &[RowBlock]
     let size = partition.size(largest.get());
     let least = cpu.footprint().overhead(size.numbered) + cpu.footprint().resident(size.locals, size.arcs) + largest;
     let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-    let mut counter = cpu.begin(size, EdgeShare::ALL, Detail::Edges).unwrap();
+    let mut counter = cpu.begin(size, Detail::Edges).unwrap();
     counter.resident(resident, &pool).unwrap();
     let (mut found, begins) = zeros(partition);
     let mut enter = |numbers: Vec<u32>, mut counts: &[u32]| {
