@@ -55,12 +55,12 @@ pub fn choose(
 /// The estimate for a method; none if the budget is below its floor.
 pub fn estimate(
     graph: &GraphSize,
-    (method, footprint): &(CudaMethod, Footprint),
+    choice: &(CudaMethod, Footprint),
     rates: &Rates,
     device: Bytes,
     largest_row_block: Bytes,
 ) -> Option<CountingEstimate> {
-    let &GraphSize { vertices, edges, probes, .. } = graph;
+    let (&GraphSize { vertices, edges, probes, .. }, (method, footprint)) = (graph, choice);
     let speed = if *method == CudaMethod::Packed { Speed::packed(rates) } else { Speed::lstc(rates) };
     let space = Space::new(graph, footprint, device, largest_row_block);
     if !space.is_enough() {
