@@ -84,7 +84,7 @@ impl ClusterTable {
     }
 }
 
-/// The scripts and their folder, for a `cluster` that was checked. Fails if an existing script differs, unless `force` replaces it.
+/// The scripts and their folder. Fails if an existing script differs, unless `force` replaces it.
 pub fn scripts(
     cluster: &ClusterTable,
     run: &Path,
@@ -92,6 +92,7 @@ pub fn scripts(
     job: ClusterJob,
     force: bool,
 ) -> Result<(PathBuf, Vec<(PathBuf, String)>)> {
+    cluster.check()?;
     let (run, program) = (absolute(run)?, absolute(program)?);
     let scheduler = cluster.scheduler();
     let (name, files): (_, &[(&str, &str)]) = match scheduler {
