@@ -189,6 +189,25 @@ def test_a_file_is_replaced_only_with_force(tmp_path):
     assert file.read_text().startswith("id\t")
 
 
+def test_an_input_is_never_replaced(tmp_path, monkeypatch):
+    file, other = tmp_path / "g.tsv", tmp_path / "other"
+    file.write_text("0\t1\n1\t2\n2\t0\n")
+    other.mkdir()
+    monkeypatch.chdir(tmp_path)
+    graph = trimill.Graph("g.tsv", cache=False)
+    monkeypatch.chdir(other)
+    for ask in [
+        lambda: trimill.count(file, per_vertex=file, force=True),
+        lambda: trimill.clustering(file, by_degree=file, force=True, cache=False),
+        lambda: trimill.truss(file, by_k=file, force=True),
+        lambda: graph.count(per_vertex=file, force=True),
+    ]:
+        with pytest.raises(trimill.UsageError, match="an input is never replaced, with or without force"):
+            ask()
+    assert file.read_text() == "0\t1\n1\t2\n2\t0\n"
+    assert graph.count(per_vertex="g.tsv").triangles == 1
+
+
 def test_the_answer_comes_with_the_error(tmp_path):
     os.symlink("/dev/full", tmp_path / "full.tsv")
     with pytest.raises(trimill.ResourceError, match=r"full\.tsv") as raised:
