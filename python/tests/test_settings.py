@@ -47,6 +47,11 @@ def test_sizes(size):
     assert (answer.device_memory, answer.host_memory) == (16_000_000, 256 << 20)
 
 
+@pytest.mark.parametrize("wanted", [True, False, numpy.True_, numpy.False_])
+def test_flags(wanted):
+    assert (trimill.count(TRIANGLE, clustering=wanted).clustering is not None) == wanted
+
+
 def test_none_is_the_default():
     given = {name: None for name in trimill._native.setting_names()}
     assert trimill.count(TRIANGLE, **given).device_memory == trimill.count(TRIANGLE).device_memory
@@ -71,6 +76,9 @@ def test_none_is_the_default():
         ({"work_dir": "\udcff"}, ["work_dir: ", "UTF-8"]),
         ({"cache": "no"}, ["cache: "]),
         ({"threads": object()}, ["threads: ", "type object"]),
+        ({"columns": numpy.array(["a", "b"])}, ["columns: ", "type ndarray"]),
+        ({"devices": numpy.array([0])}, ["devices: ", "type ndarray"]),
+        ({"parts": numpy.True_}, ["parts: "]),
         ({"k": "many"}, ["k: ", "many"]),
     ],
 )
