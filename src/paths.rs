@@ -33,7 +33,7 @@ use trimill_system::url::is_url;
 use trimill_system::{Error, Result, disk};
 
 /// What a job, or a command, reads and writes.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Paths {
     job: Option<String>,
     force: bool,
@@ -45,7 +45,7 @@ pub struct Paths {
     all: Vec<AnnouncedPaths>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct AnnouncedPaths {
     path: PathBuf,
     what: &'static str,
@@ -173,6 +173,16 @@ impl Paths {
     #[must_use]
     pub fn writes(self, what: &'static str, path: &Path, check: Option<Check>) -> Self {
         self.with(what, path, How::Write(check))
+    }
+
+    /// What is read of all this, even if the working directory is another one later.
+    #[must_use]
+    pub fn inputs(mut self) -> Self {
+        self.all.retain(|announced| matches!(announced.how, How::Read | How::ReadAll));
+        for input in &mut self.all {
+            input.path = std::path::absolute(&input.path).unwrap_or_else(|_| input.path.clone());
+        }
+        Self { all: self.all, ..Self::default() }
     }
 
     fn with(mut self, what: &'static str, path: &Path, how: How) -> Self {

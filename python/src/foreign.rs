@@ -70,7 +70,9 @@ impl Array {
         let (Some((read, size, first)), &[len], &[stride]) = (typed(array), array.shape(), array.strides()) else {
             return Err(PyTypeError::new_err("not a column of integers"));
         };
-        if len > 0 && (!(first as usize).is_multiple_of(size) || !stride.unsigned_abs().is_multiple_of(size)) {
+        let is_aligned = |bytes: usize| bytes.is_multiple_of(size);
+        // As for NumPy: where there is no second number, the stride does not matter.
+        if (len > 0 && !is_aligned(first as usize)) || (len > 1 && !is_aligned(stride.unsigned_abs())) {
             return Err(PyTypeError::new_err("an array that is not aligned"));
         }
         Ok(Self { _owner: array.clone().unbind(), first, stride, len, width: size as u64, read })

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyDict, PyFloat, PyList, PyString, PyTuple};
 use trimill::{Error, Options, Setting};
 
 use crate::error::raised;
@@ -32,8 +32,9 @@ fn setting(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Setting> {
     if value.is_none() {
         return Ok(Setting::Default);
     }
-    if let Ok(flag) = value.cast::<PyBool>() {
-        return Ok(Setting::Flag(flag.is_true()));
+    // Also NumPy's booleans.
+    if let Ok(flag) = value.extract::<bool>() {
+        return Ok(Setting::Flag(flag));
     }
     if let Ok(number) = value.cast::<PyFloat>() {
         return Ok(Setting::Real(number.extract()?));
@@ -42,19 +43,14 @@ fn setting(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Setting> {
         let list = value.try_iter()?.map(|item| setting(name, &item?)).collect::<PyResult<_>>()?;
         return Ok(Setting::List(list));
     }
-    // NumPy's integers are not of Python's type `int`, but have `__index__`.
-    if value.cast::<PyInt>().is_ok() || value.hasattr("__index__")? {
-        return match value.extract() {
+    // NumPy's integers are not of Python's type `int`, but have `__index__`. Its arrays have it, too, but most are no integer.
+    if let Some(integer) = converted(value, "operator", "index")? {
+        return match integer.extract() {
             Ok(number) => Ok(Setting::Integer(number)),
             Err(_) => refuse("a number of more than 64 bits".into(), "a smaller one"),
         };
     }
-    let path = value.py().import("os")?.getattr("fspath")?;
-    let text = match path.call1((value,)) {
-        // Not a path.
-        Err(error) if error.is_instance_of::<PyTypeError>(value.py()) => value.clone(),
-        text => text?,
-    };
+    let text = converted(value, "os", "fspath")?.unwrap_or_else(|| value.clone());
     match text.extract() {
         Ok(text) => Ok(Setting::Text(text)),
         Err(_) if text.cast::<PyString>().is_ok() => refuse("a name that is not UTF-8".into(), "another name"),
@@ -62,5 +58,13 @@ fn setting(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Setting> {
             format!("a value of the type {}", value.get_type().name()?),
             "text, a number, True or False, a path, or a list",
         ),
+    }
+}
+
+/// What a function of a module of Python makes of a value; `None` if it does not take values of this type.
+fn converted<'py>(value: &Bound<'py, PyAny>, module: &str, function: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    match value.py().import(module)?.getattr(function)?.call1((value,)) {
+        Err(error) if error.is_instance_of::<PyTypeError>(value.py()) => Ok(None),
+        found => found.map(Some),
     }
 }

@@ -294,6 +294,22 @@ def test_a_graph_whose_reading_failed_is_read_again(error, monkeypatch):
     assert graph.count().triangles == 1
 
 
+@pytest.mark.parametrize("kind", [networkx.Graph, networkx.DiGraph, networkx.MultiGraph])
+def test_a_change_that_fails_midway_is_not_missed(kind):
+    base = kind([(0, 1), (1, 2), (2, 3)])
+    graph = trimill.Graph(base)
+    assert graph.count().triangles == 0 and graph.count() is graph.count()
+    with pytest.raises(networkx.NetworkXError):
+        base.add_edges_from([(0, 2), (1, 3), (4,)])
+    assert (graph.count().triangles, len(graph)) == (2, 4)
+    with pytest.raises(ValueError):
+        base.add_nodes_from([7, None])
+    assert len(graph) == 5
+    with pytest.raises(TypeError):
+        base.remove_nodes_from([0, []])
+    assert (graph.count().triangles, len(graph)) == (1, 4)
+
+
 def test_what_changes_while_a_graph_is_read_is_not_missed(monkeypatch):
     base = networkx.path_graph(4)
     read = trimill._graph.source_of

@@ -354,6 +354,8 @@ def test_flags_become_arguments():
         ("--header yes skips it; --header no does not", "header='yes' skips it; header='no' does not"),
         ("--host-memory to 5, or --format textual", "host_memory to 5, or format textual"),
         ("as --threads. No file (--help)", "as threads. No file (help)"),
+        ("as 'trimill count --json' prints it; --against", "as 'trimill count --json' prints it; against"),
+        ("lower '--threads'; `trimill plan --json` plans", "lower 'threads'; `trimill plan --json` plans"),
     ]:
         assert trimill._errors.in_python(message) == expected
 

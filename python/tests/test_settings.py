@@ -47,6 +47,11 @@ def test_sizes(size):
     assert (answer.device_memory, answer.host_memory) == (16_000_000, 256 << 20)
 
 
+@pytest.mark.parametrize("wanted", [True, False, numpy.True_, numpy.False_])
+def test_flags(wanted):
+    assert (trimill.count(TRIANGLE, clustering=wanted).clustering is not None) == wanted
+
+
 def test_none_is_the_default():
     given = {name: None for name in trimill._native.setting_names()}
     assert trimill.count(TRIANGLE, **given).device_memory == trimill.count(TRIANGLE).device_memory
@@ -71,6 +76,9 @@ def test_none_is_the_default():
         ({"work_dir": "\udcff"}, ["work_dir: ", "UTF-8"]),
         ({"cache": "no"}, ["cache: "]),
         ({"threads": object()}, ["threads: ", "type object"]),
+        ({"columns": numpy.array(["a", "b"])}, ["columns: ", "type ndarray"]),
+        ({"devices": numpy.array([0])}, ["devices: ", "type ndarray"]),
+        ({"parts": numpy.True_}, ["parts: "]),
         ({"k": "many"}, ["k: ", "many"]),
     ],
 )
@@ -187,6 +195,25 @@ def test_a_file_is_replaced_only_with_force(tmp_path):
         assert file.read_text() == "mine"
     trimill.count(TRIANGLE, per_vertex=file, force=True)
     assert file.read_text().startswith("id\t")
+
+
+def test_an_input_is_never_replaced(tmp_path, monkeypatch):
+    file, other = tmp_path / "g.tsv", tmp_path / "other"
+    file.write_text("0\t1\n1\t2\n2\t0\n")
+    other.mkdir()
+    monkeypatch.chdir(tmp_path)
+    graph = trimill.Graph("g.tsv", cache=False)
+    monkeypatch.chdir(other)
+    for ask in [
+        lambda: trimill.count(file, per_vertex=file, force=True),
+        lambda: trimill.clustering(file, by_degree=file, force=True, cache=False),
+        lambda: trimill.truss(file, by_k=file, force=True),
+        lambda: graph.count(per_vertex=file, force=True),
+    ]:
+        with pytest.raises(trimill.UsageError, match="an input is never replaced, with or without force"):
+            ask()
+    assert file.read_text() == "0\t1\n1\t2\n2\t0\n"
+    assert graph.count(per_vertex="g.tsv").triangles == 1
 
 
 def test_the_answer_comes_with_the_error(tmp_path):

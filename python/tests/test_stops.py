@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 from pathlib import Path
 
 import numpy
@@ -249,8 +250,11 @@ def test_where_bars_are_shown(monkeypatch):
     assert _progress.bars(None) is None
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     assert _progress.bars(None) is not None
-    monkeypatch.setattr("sys.stderr", None)
-    assert _progress.bars(None) is None
+    closed = io.StringIO()
+    closed.close()
+    for none in [None, types.SimpleNamespace(write=print), closed]:
+        monkeypatch.setattr("sys.stderr", none)
+        assert _progress.bars(None) is None
     monkeypatch.setattr("sys.stderr", io.StringIO())
     monkeypatch.setattr("trimill._progress._in_notebook", lambda: True)
     assert _progress.bars(None) is not None

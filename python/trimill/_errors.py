@@ -36,20 +36,27 @@ class MemoryBudgetError(ResourceError, MemoryError):
     """A budget of memory that does not suffice, or memory that the system does not give."""
 
 
-#: A flag of the program and, where its value is a word, the value; not a part of a path.
-_FLAG = re.compile(
-    r"""(?<![^\s('"`])--(no-)?([a-z]+(?:-[a-z]+)*)(?![\w/-]|\.\w)(?: (auto|cpu|cuda|gpu|yes|no|text|metis)\b)?"""
+#: A quoted command line; or a flag of the program and, where its value is a word, the value; not a part of a path.
+_COMMAND_OR_FLAG = re.compile(
+    r"""(['`])trimill\ .*?\1
+    | (?<![^\s('"`])--(no-)?([a-z]+(?:-[a-z]+)*)(?![\w/-]|\.\w)(?:\ (auto|cpu|cuda|gpu|yes|no|text|metis)\b)?""",
+    re.VERBOSE,
 )
 
 
 def in_python(message: str) -> str:
-    """A message of the program, whose flags are named as arguments: ``--prepare cpu`` becomes ``prepare='cpu'``."""
+    """A message of the program, whose flags are named as arguments: ``--prepare cpu`` becomes ``prepare='cpu'``.
 
-    def argument(flag: re.Match[str]) -> str:
-        no, name, value = flag.groups()
+    Command lines that it quotes stay.
+    """
+
+    def argument(found: re.Match[str]) -> str:
+        command, no, name, value = found.groups()
+        if command:
+            return found[0]
         name = name.replace("-", "_")
         if no:
             return f"{name}=False"
         return f"{name}={value!r}" if value else name
 
-    return _FLAG.sub(argument, message)
+    return _COMMAND_OR_FLAG.sub(argument, message)

@@ -368,14 +368,19 @@ def _networkx(graph: Any) -> Source | None:
 def watched(graph: Any) -> Callable[[], bool] | None:
     """A function that says whether a graph of NetworkX is unchanged since now; ``None``: it has to be read again.
 
-    From version 3.3 on, NetworkX empties a dictionary of the graph when it is changed.
+    From version 3.3 on, NetworkX empties a dictionary of the graph when it is changed, but not if the change fails
+    midway; then the number of nodes or of their neighbours is another one.
     """
     cache = getattr(graph, "__networkx_cache__", None)
     # A view has a dictionary of its own, which changes of its graph do not empty.
-    if not isinstance(cache, dict) or hasattr(graph, "_graph"):
+    if not (isinstance(cache, dict) and hasattr(graph, "adjacency")) or hasattr(graph, "_graph"):
         return None
-    mark = cache.setdefault("trimill", object())
-    return lambda: cache.get("trimill") is mark
+
+    def size() -> tuple[int, int]:
+        return len(graph), sum(len(neighbours) for _, neighbours in graph.adjacency())
+
+    mark, before = cache.setdefault("trimill", object()), size()
+    return lambda: cache.get("trimill") is mark and size() == before
 
 
 def _igraph(graph: Any) -> Source | None:

@@ -17,7 +17,7 @@ def bars(progress: bool | None) -> Bars | None:
 
     :raises ImportError: ``progress`` is true and tqdm is not installed
     """
-    if progress is None and not (_in_notebook() or (sys.stderr is not None and sys.stderr.isatty())):
+    if progress is None and not (_in_notebook() or _on_terminal()):
         return None
     if progress is False:
         return None
@@ -66,6 +66,14 @@ class Bars:
         """Removes all bars."""
         while self._bars:
             self._bars.popitem()[1].close()
+
+
+def _on_terminal() -> bool:
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):
+        # There is none, or one of the caller's classes without `isatty`; or it is closed.
+        return False
 
 
 def _in_notebook() -> bool:

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use super::graph::in_memory;
 use super::{Graph, Options, apart, check_no_run_dir, counted, resolved};
+use crate::execute;
 use crate::execute::session::{Purpose, Session};
 use crate::job::file::{InputTable, Tables};
 use crate::outputs::arrays::{CountArrays, EdgeColumns, VertexColumns, filled};
+use crate::paths::{self, Paths};
 use crate::report::{RunResult, Stage};
 use crate::sums::{ByRank, Sums};
 use crate::vertices::order::VerticesOfGraph;
-use crate::{execute, paths};
 use trimill_graph::OrientedGraph;
 use trimill_system::{Bytes, Control, Error, Result, parallel, threads};
 
@@ -39,6 +40,8 @@ use trimill_system::{Bytes, Control, Error, Result, parallel, threads};
 pub struct PreparedGraph {
     graph: OrientedGraph,
     stages: Vec<Stage>,
+    /// What was read, which no file of counts replaces.
+    inputs: Paths,
 }
 
 impl Graph<'_> {
@@ -57,13 +60,16 @@ impl Graph<'_> {
     pub fn prepare_with(&self, options: &Options, control: &Control) -> Result<PreparedGraph> {
         check_no_run_dir(options)?;
         let job = self.job(options)?;
+        let named = job.paths();
+        paths::check(std::slice::from_ref(&named))?;
+        let inputs = named.inputs();
         apart(job.settings.count.may_use_gpu(), || {
             let session = Session::open(job, Purpose::Count, None, control)?;
             let opened = session.input(self.edges())?;
             opened.open_gpus()?;
             let mut stages = Vec::new();
             let (graph, _) = opened.graph(&mut stages)?;
-            Ok(PreparedGraph { graph, stages })
+            Ok(PreparedGraph { graph, stages, inputs })
         })
     }
 }
@@ -186,8 +192,8 @@ impl PreparedGraph {
         tables.input.names = self.graph.has_names().then_some(true);
         let mut job = resolved(&tables)?;
         job.arrays = arrays;
-        paths::check(&[job.paths()])?;
-        let Self { graph, stages } = self.clone();
+        let Self { graph, stages, inputs } = self.clone();
+        paths::check(&[inputs, job.paths()])?;
         counted(job, |job| execute::count::count_prepared(job, graph, stages, options.helper.clone(), control))
     }
 }

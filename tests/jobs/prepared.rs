@@ -120,6 +120,31 @@ fn a_graph_in_a_file_is_asked_with_the_options_that_it_was_read_with() {
 }
 
 #[test]
+fn files_of_counts_never_replace_what_a_graph_was_read_from() {
+    let (dir, text) = (tempfile::tempdir().unwrap(), "1 2\n2 3\n3 1\n");
+    let (path, new) = (dir.path().join("g.txt"), dir.path().join("new.tsv"));
+    std::fs::write(&path, text).unwrap();
+    let plain = Options::new().without_cache().force();
+    for (input, output, words) in
+        [(&*path, &path, "the input, and"), (dir.path(), &path, "the input, and"), (dir.path(), &new, "in the input")]
+    {
+        let graph = Graph::from_file(input).prepare(&plain).unwrap();
+        let at_vertices = plain.clone().by_degree(output);
+        for refused in [
+            graph.count(&plain.clone().per_vertex(output)).unwrap_err(),
+            graph.vertices(&at_vertices).unwrap_err(),
+            graph.edges(&plain.clone().truss().by_k(output)).unwrap_err(),
+            Graph::from_file(input).prepare(&at_vertices).unwrap_err(),
+        ] {
+            assert!(refused.kind() == Kind::Usage && refused.to_string().contains(words), "{refused}");
+        }
+        assert!(std::fs::read_to_string(&path).unwrap() == text && !new.exists(), "{words}");
+    }
+    let graph = Graph::from_file(&path).prepare(&plain).unwrap();
+    assert_eq!(graph.count(&plain.per_vertex(&new)).unwrap().triangles, 1);
+}
+
+#[test]
 fn names_of_files_are_no_patterns_in_the_library() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("data1.txt"), "1 2\n2 3\n3 1\n").unwrap();
