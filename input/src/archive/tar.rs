@@ -80,9 +80,16 @@ impl<'a> TarMembers<'a> {
                     extension.name = Some(name);
                 }
                 kind => {
-                    if let Some(bytes) = extension.bytes {
-                        self.begin_contents(bytes)?;
-                    }
+                    self.begin_contents(match kind {
+                        // Some programs write the size of the file that is linked to; only after a pax header with a size there are contents.
+                        EntryType::Link => extension.bytes.unwrap_or(0),
+                        EntryType::Symlink
+                        | EntryType::Char
+                        | EntryType::Block
+                        | EntryType::Directory
+                        | EntryType::Fifo => 0,
+                        _ => extension.bytes.unwrap_or(bytes),
+                    })?;
                     let name = extension.name.unwrap_or_else(|| header.path_bytes().into_owned());
                     let name = String::from_utf8_lossy(&name).into_owned();
                     if extension.sparse || kind == EntryType::GNUSparse {

@@ -66,6 +66,11 @@ fn the_graph_in_an_archive_is_read_and_nothing_is_written_by_name() {
     let size = text.len().to_string();
     let long = [pax(&[("path", "folder/g.el"), ("size", &size)]), member("x", b'0', 0, text.as_bytes())].concat();
     assert_eq!(read_in("pax.tar", &ended(&[long, file("b", "2 3\n")]), Format::Text), SORTED);
+    // Links and folders have no contents, whatever size their headers say, except for a link after a pax header with a size.
+    let with_contents = [pax(&[("size", "4")]), member("d", b'1', 0, b"0 1\n")].concat();
+    let empty = [(b'1', "a"), (b'2', "b"), (b'5', "c/")].map(|(kind, name)| member(name, kind, 600, b""));
+    let sized = ended(&[empty.concat(), with_contents, file("g.txt", &text)]);
+    assert_eq!(read_in("sized.tar", &sized, Format::Text), SORTED);
     assert!(!folder.path("../../out.csv").exists());
 }
 
