@@ -95,11 +95,15 @@ fn as_archive(file: &InputFile, format: Option<Format>) -> Result<Option<Archive
 }
 
 fn from_tar(file: &InputFile, format: Option<Format>, work_dir: &Path, control: &Control) -> Result<Vec<InputFile>> {
-    let (mut archive, mut found) = (TarMembers::new(file, control)?, Vec::new());
+    let (mut archive, mut found, mut last) = (TarMembers::new(file, control)?, Vec::<Member>::new(), HashMap::new());
     let mut about_edges = AboutEdges::default();
-    while let Some(member) = archive.next()? {
+    while let Some((path, member)) = archive.next()? {
         if found.len() == MOST_MEMBERS {
             return Err(too_many(file));
+        }
+        // An archive that was updated has the old member, too, which `tar -x` overwrites.
+        if let Some(old) = last.insert(path, found.len()) {
+            found[old].plain = false;
         }
         about_edges.keep(found.len(), &member, |take| archive.contents(take))?;
         found.push(member);

@@ -75,6 +75,34 @@ fn the_graph_in_an_archive_is_read_and_nothing_is_written_by_name() {
 }
 
 #[test]
+fn of_members_with_one_path_the_last_counts() {
+    let folder = Folder::new();
+    let text = text_of(&TINY, " ", "\n");
+    let about = file("g/x.properties", "graph.x.directed = false\n");
+    let updated = ended(&[file("g/x.v", "0\n"), file("g/x.e", "7 8\n"), about, file("./g/x.e", &text)]);
+    let source = open(&folder.write("updated.tar", updated)).unwrap();
+    assert_eq!((source.format(), arcs(&source).unwrap()), (Format::Graphalytics, SORTED.to_vec()));
+    // Packed twice: GNU tar adds a link to the same file.
+    let (old, new) = (file("g.txt", "7 8\n"), file("g.txt", &text));
+    let long = member("././@LongLink", b'K', 8, b"./g.txt\0");
+    for link in [pax(&[("linkpath", "g.txt")]), long] {
+        let packed = ended(&[old.clone(), new.clone(), link, member("g.txt", b'1', 0, b"")]);
+        assert_eq!(read(&folder.write("packed.tar", packed)).unwrap(), SORTED);
+    }
+    folder.refuses("linked.tar", ended(&[new, member("./g.txt", b'2', 0, b"")]), &["no plain file"]);
+    // Names whose bytes are not UTF-8 stay different.
+    let mut two = ended(&[file("g?.txt", &text), file("g!.txt", &text)]);
+    for (at, byte) in [(0, 0xe4), (1024, 0xf6)] {
+        let header = &mut two[at..][..512];
+        header[1] = byte;
+        let mut summed = tar::Header::from_byte_slice(header).clone();
+        summed.set_cksum();
+        header.copy_from_slice(summed.as_bytes());
+    }
+    folder.refuses("latin.tar", two, &["2 files that may be the graph"]);
+}
+
+#[test]
 fn a_matrix_of_scipy_is_no_archive_in_an_archive() {
     let folder = Folder::new();
     let matrix = std::fs::read(fixture("csr.npz")).unwrap();
