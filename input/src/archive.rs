@@ -133,10 +133,11 @@ fn too_many(file: &InputFile) -> Error {
 /// The index of the graph, or those of the three members of Graphalytics. The error does not name the archive.
 fn graph_among(members: &[Member], format: Option<Format>) -> Result<Vec<usize>> {
     if matches!(format, None | Some(Format::Graphalytics)) {
-        let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
-        let three = member_of_each(&names).filter(|places| places.iter().all(|&place| members[place].plain));
-        if let Some(three) = three {
-            return Ok(three.to_vec());
+        let eligible = members.iter().enumerate().filter(|(_, member)| member.is_eligible());
+        let (places, names): (Vec<usize>, Vec<&str>) =
+            eligible.map(|(place, member)| (place, member.name.as_str())).unzip();
+        if let Some(three) = member_of_each(&names) {
+            return Ok(three.map(|at| places[at]).to_vec());
         }
     }
     graph(members).map(|place| vec![place])

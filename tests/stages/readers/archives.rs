@@ -79,7 +79,9 @@ fn of_members_with_one_path_the_last_counts() {
     let folder = Folder::new();
     let text = text_of(&TINY, " ", "\n");
     let about = file("g/x.properties", "graph.x.directed = false\n");
-    let updated = ended(&[file("g/x.v", "0\n"), file("g/x.e", "7 8\n"), about, file("./g/x.e", &text)]);
+    // Files that macOS adds do not count.
+    let hidden = [file("g/._x.v", "0\n"), file("__MACOSX/g/._x.e", "x")].concat();
+    let updated = ended(&[hidden, file("g/x.v", "0\n"), file("g/x.e", "7 8\n"), about, file("./g/x.e", &text)]);
     let source = open(&folder.write("updated.tar", updated)).unwrap();
     assert_eq!((source.format(), arcs(&source).unwrap()), (Format::Graphalytics, SORTED.to_vec()));
     // Packed twice: GNU tar adds a link to the same file.
