@@ -34,7 +34,7 @@ use super::part_names::{is_note, keeps_versions};
 use super::storage::NamedInput;
 use client::RemoteClient;
 pub(super) use described::graphar;
-use fetch::ObjectReader;
+use fetch::{OTHERS, ObjectReader};
 use location::RemoteLocation;
 use network::{Network, PendingWork};
 use object::RemoteObject;
@@ -237,12 +237,18 @@ impl Opener {
             .map(|object| object.location)
             .collect();
         keys.sort_unstable();
+        // The library leaves out a `/` at either end of a key, which then is that of another object.
+        if keys.contains(prefix) || keys.windows(2).any(|two| two[0] == two[1]) {
+            return Err(fetch::unreadable_key(name).also(OTHERS));
+        }
         Ok(keys)
     }
 }
 
+/// The key of an object, or a prefix, which may end with `/`. The library would leave out a `/` at the beginning.
 fn parsed(key: &str, name: &Path) -> Result<ObjectPath> {
-    ObjectPath::parse(key).map_err(|_| fetch::unreadable_key(name))
+    let path = ObjectPath::parse(key).ok().filter(|_| !key.starts_with('/'));
+    path.ok_or_else(|| fetch::unreadable_key(name))
 }
 
 /// Settings from environment variables; empty ones are ignored, as by AWS's programs.

@@ -16,6 +16,9 @@ use crate::stat::changed;
 use trimill_system::mapped::with_capacity;
 use trimill_system::{Error, Result};
 
+/// What to do if one of several objects has an unreadable key.
+pub(super) const OTHERS: &str = "name the other objects one by one";
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ObjectVersion {
     pub(super) bytes: u64,
@@ -209,7 +212,7 @@ pub(super) fn cause(error: &object_store::Error) -> String {
 }
 
 pub(super) fn unreadable_key(name: &Path) -> Error {
-    Error::data(name, "a key that is not read: in it / is twice in a row, or a part is . or ..")
+    Error::data(name, "a key that is not read: it begins or ends with /, has / twice in a row, or a part . or ..")
         .expected("names with one / between them")
         .advice("name that object by its https URL")
 }
@@ -221,7 +224,7 @@ fn failed(name: &Path, error: &object_store::Error) -> Error {
             .advice("download it first");
     }
     if matches!(error, object_store::Error::InvalidPath { .. }) {
-        return unreadable_key(name).also("name the other objects one by one");
+        return unreadable_key(name).also(OTHERS);
     }
     let failed = Error::data(name, format!("cannot be read ({})", cause(error)));
     match status(error) {

@@ -241,6 +241,16 @@ fn a_key_of_a_graph_that_would_stand_for_others_is_refused() {
 }
 
 #[test]
+fn a_key_that_begins_with_a_slash_is_not_read_as_another_one() {
+    let name = Path::new("s3://graphs//data.txt");
+    for key in ["/data.txt", "/", "/folder/", "a//b", "../a"] {
+        let error = parsed(key, name).unwrap_err().to_string();
+        assert!(error.starts_with("s3://graphs//data.txt: a key that is not read: it begins or"), "{error}");
+    }
+    assert_eq!(["", "a/", "a/b"].map(|key| parsed(key, name).unwrap().to_string()), ["", "a", "a/b"]);
+}
+
+#[test]
 fn redirects_end() {
     let server = Server::start(move |asked| Answer::redirect(format!("/{}", asked.number)));
     let error = opened(&server.url("a")).unwrap_err().to_string();
