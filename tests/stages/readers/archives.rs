@@ -58,6 +58,17 @@ fn the_graph_in_an_archive_is_read_and_nothing_is_written_by_name() {
     assert_eq!(read_in("no-suffix", &gz(&tar), Format::Text), SORTED);
     let two = zipped(&[("/etc/g.edges", text.as_bytes()), ("a.html", b"<p>")]);
     assert_eq!(read_in("b.zip", &two, Format::Text), SORTED);
+    // Folders as Windows writes them; and names in its old encoding.
+    let two = zipped(&[("g\\edges.txt", text.as_bytes()), ("g\\README.txt", b"about"), ("g\\", b"")]);
+    assert_eq!(read_in("windows.zip", &two, Format::Text), SORTED);
+    let mut two = zipped(&[("Gr#e.md", b"x"), ("Gr$e.md", b"y"), ("g.txt", text.as_bytes())]);
+    for (letter, byte) in [(b'#', 0x94), (b'$', 0x81)] {
+        let name = [b'G', b'r', letter, b'e', b'.'];
+        while let Some(at) = two.windows(5).position(|part| part == name) {
+            two[at + 2] = byte;
+        }
+    }
+    assert_eq!(read_in("cp437.zip", &two, Format::Text), SORTED);
     // A member may be compressed; its name says its format.
     assert_eq!(read_in("c.zip", &zipped(&[("g.csv.gz", &gz(text.as_bytes()))]), Format::Text), SORTED);
     assert_eq!(read_in("d.zip", &zipped(&[("x/g.mtx", matrix.as_bytes())]), Format::MatrixMarket).len(), 8);
