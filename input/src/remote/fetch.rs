@@ -10,7 +10,7 @@ use object_store::{GetOptions, GetRange, GetResult, ObjectMeta};
 use reqwest::StatusCode;
 
 use super::client::RefusedReply;
-use super::{HEAD, RemoteLimits, StoredAt};
+use super::{RemoteLimits, StoredAt};
 use crate::detect::PARQUET;
 use crate::stat::changed;
 use trimill_system::mapped::with_capacity;
@@ -62,10 +62,11 @@ impl ObjectVersion {
 }
 
 impl ObjectReader {
-    pub(super) async fn open(stored: StoredAt, limits: RemoteLimits) -> Result<Self> {
+    /// `most`: first bytes that are kept.
+    pub(super) async fn open(stored: StoredAt, limits: RemoteLimits, most: u64) -> Result<Self> {
         let first = || {
             let version = stored.version.clone();
-            let options = GetOptions { range: Some(GetRange::Bounded(0..HEAD)), version, ..GetOptions::default() };
+            let options = GetOptions { range: Some(GetRange::Bounded(0..most)), version, ..GetOptions::default() };
             stored.store.get_opts(&stored.at, options)
         };
         let found = retry(&stored.name, limits, first).await?;
@@ -77,17 +78,18 @@ impl ObjectReader {
             );
         }
         let mut reader = Self { stored, version, limits, head: Vec::new(), tail: Vec::new() };
-        let mut head = Vec::new();
+        let bytes = reader.version.bytes;
+        let most = most.min(bytes);
+        let mut head = with_capacity(most as usize);
         if let Err(FetchFailure::Permanent(error)) = reader.take(found, &mut head).await {
             return Err(error);
         }
-        let bytes = reader.version.bytes;
         // The rest, if the connection broke.
-        let rest = reader.fetch(head.len() as u64..HEAD.min(bytes)).await?;
+        let rest = reader.fetch(head.len() as u64..most).await?;
         head.extend(rest);
         // The end of a Parquet file is read next.
-        if head.starts_with(PARQUET) && bytes > HEAD {
-            reader.tail = reader.fetch(bytes - HEAD.min(bytes - HEAD)..bytes).await?;
+        if head.starts_with(PARQUET) && bytes > most {
+            reader.tail = reader.fetch(bytes - most.min(bytes - most)..bytes).await?;
         }
         reader.head = head;
         Ok(reader)

@@ -293,6 +293,20 @@ fn a_reader_gets_what_it_asks_for_in_any_order() {
 }
 
 #[test]
+fn many_objects_share_the_memory_of_their_first_bytes() {
+    let whole = bytes(150_000);
+    let server = Server::of(Object::tagged(whole.clone(), "\"1\""));
+    let opener = Opener::new(false, 1 << 20, &Control::silent(), QUICK).unwrap();
+    let urls: Vec<PathBuf> = vec![server.url("a").into(); 256];
+    let opened = opener.open(&urls).unwrap();
+    // 16 MiB / 256.
+    assert!(server.asked().iter().all(|asked| asked.range() == Some((0, 65_535))));
+    for input in &opened[254..] {
+        assert!(all(&**input.object.as_ref().unwrap()).unwrap() == whole);
+    }
+}
+
+#[test]
 fn a_job_that_is_stopped_waits_for_no_server() {
     let text = "0 1\n".repeat(200_000);
     let server = Server::faulty(Object::tagged(text, "\"1\""), |asked, answer| {
