@@ -95,11 +95,15 @@ fn as_archive(file: &InputFile, format: Option<Format>) -> Result<Option<Archive
 }
 
 fn from_tar(file: &InputFile, format: Option<Format>, work_dir: &Path, control: &Control) -> Result<Vec<InputFile>> {
-    let (mut archive, mut found) = (TarMembers::new(file, control)?, Vec::new());
+    let (mut archive, mut found, mut last) = (TarMembers::new(file, control)?, Vec::<Member>::new(), HashMap::new());
     let mut about_edges = AboutEdges::default();
-    while let Some(member) = archive.next()? {
+    while let Some((path, member)) = archive.next()? {
         if found.len() == MOST_MEMBERS {
             return Err(too_many(file));
+        }
+        // An archive that was updated has the old member, too, which `tar -x` overwrites.
+        if let Some(old) = last.insert(path, found.len()) {
+            found[old].plain = false;
         }
         about_edges.keep(found.len(), &member, |take| archive.contents(take))?;
         found.push(member);
@@ -129,10 +133,11 @@ fn too_many(file: &InputFile) -> Error {
 /// The index of the graph, or those of the three members of Graphalytics. The error does not name the archive.
 fn graph_among(members: &[Member], format: Option<Format>) -> Result<Vec<usize>> {
     if matches!(format, None | Some(Format::Graphalytics)) {
-        let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
-        let three = member_of_each(&names).filter(|places| places.iter().all(|&place| members[place].plain));
-        if let Some(three) = three {
-            return Ok(three.to_vec());
+        let eligible = members.iter().enumerate().filter(|(_, member)| member.is_eligible());
+        let (places, names): (Vec<usize>, Vec<&str>) =
+            eligible.map(|(place, member)| (place, member.name.as_str())).unzip();
+        if let Some(three) = member_of_each(&names) {
+            return Ok(three.map(|at| places[at]).to_vec());
         }
     }
     graph(members).map(|place| vec![place])

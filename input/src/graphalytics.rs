@@ -91,10 +91,12 @@ pub(super) fn are_members(files: &[InputFile]) -> bool {
 /// The places of properties, vertices and edges among an archive's members, if it holds one such graph.
 pub(super) fn member_of_each(names: &[&str]) -> Option<[usize; 3]> {
     let split: Vec<_> = names.iter().map(|name| split(Path::new(name))).collect();
-    let place = |of: &(PathBuf, Option<&str>)| split.iter().position(|other| other == of);
     let mut bases = split.iter().filter(|(_, suffix)| *suffix == Some(SUFFIXES[1])).map(|(base, _)| base);
     let base = bases.next().filter(|_| bases.next().is_none())?;
-    let [properties, vertices, edges] = SUFFIXES.map(|suffix| place(&(base.clone(), Some(suffix))));
+    let [properties, vertices, edges] = SUFFIXES.map(|suffix| {
+        let mut places = (0..split.len()).filter(|&place| split[place].0 == *base && split[place].1 == Some(suffix));
+        places.next().filter(|_| places.next().is_none())
+    });
     Some([properties?, vertices?, edges?])
 }
 
@@ -189,7 +191,9 @@ mod tests {
     fn an_archive_holds_one_graph_with_its_three_files() {
         let names = ["g/README", "g/x-LCC", "g/x.e", "g/x.properties", "g/x.v.zst"];
         assert_eq!(member_of_each(&names), Some([3, 4, 2]));
-        for names in [&["x.e", "x.v"][..], &["x.e", "x.v", "y.properties"], &["x.e", "x.v", "x.properties", "y.v"]] {
+        let both_edges = ["x.e", "x.e.gz", "x.properties", "x.v"];
+        let two_graphs = ["x.e", "x.v", "x.properties", "y.v"];
+        for names in [&["x.e", "x.v"][..], &["x.e", "x.v", "y.properties"], &two_graphs, &both_edges] {
             assert_eq!(member_of_each(names), None);
         }
     }

@@ -5,8 +5,8 @@
 //! [`ahead`] fetches what a reader will need next; [`network`] runs all of this on threads of its own.
 //!
 //! Any part of a URL beside scheme, host and path may be a credential: only [`client`] knows it, and adds it as a request is sent, so that
-//! no error or log of other libraries can show it. Credentials for S3 come from the environment, else requests are not signed. Memory: per
-//! object [`HEAD`] bytes, twice that for a Parquet file, and what a reader fetches ahead.
+//! no error or log of other libraries can show it. Credentials for S3 come from the environment, else requests are not signed. Memory: the
+//! first bytes of all objects, [`HEADS`] together, as many last ones of Parquet files, and what a reader fetches ahead.
 
 mod ahead;
 mod client;
@@ -30,20 +30,24 @@ use object_store::http::HttpBuilder;
 use object_store::path::Path as ObjectPath;
 use object_store::{ClientOptions, ObjectStore, RetryConfig, StaticCredentialProvider};
 
+use super::hints::TELLING;
 use super::part_names::{is_note, keeps_versions};
 use super::storage::NamedInput;
 use client::RemoteClient;
 pub(super) use described::graphar;
-use fetch::ObjectReader;
+use fetch::{OTHERS, ObjectReader};
 use location::RemoteLocation;
-use network::{Network, PendingWork};
+use network::Network;
 use object::RemoteObject;
 use profile::AwsProfile;
 use trimill_system::url::is_url;
 use trimill_system::{Control, Error, Result};
 
-/// The first bytes of each object: they come with its size, are kept, and tell the format.
+/// The most first bytes of an object: they come with its size, are kept, and tell the format.
 const HEAD: u64 = 128 << 10;
+
+/// The most first bytes of all objects together. If these are many, fewer of each are kept, but at least [`TELLING`].
+const HEADS: u64 = 16 << 20;
 
 #[derive(Debug, Clone, Copy)]
 struct RemoteLimits {
@@ -103,19 +107,18 @@ impl Opener {
     }
 
     fn open(&self, paths: &[PathBuf]) -> Result<Vec<NamedInput>> {
-        let mut named: Vec<(PathBuf, Option<PendingWork<_>>)> = Vec::new();
+        let mut named: Vec<(PathBuf, Option<StoredAt>)> = Vec::new();
         for path in paths {
-            if !is_url(path) {
+            if is_url(path) {
+                named.extend(self.stored(path)?.into_iter().map(|stored| (stored.name.clone(), Some(stored))));
+            } else {
                 named.push((path.clone(), None));
-                continue;
-            }
-            for stored in self.stored(path)? {
-                let (name, limits) = (stored.name.clone(), self.network.limits);
-                let opening = async move { ObjectReader::open(stored, limits).await };
-                named.push((name, Some(self.network.begin(opening))));
             }
         }
-        let opened = named.into_iter().map(|(path, opening)| {
+        let head = (HEADS / named.len().max(1) as u64).clamp(TELLING, HEAD);
+        let begin = |stored| self.network.begin(ObjectReader::open(stored, self.network.limits, head));
+        let begun: Vec<_> = named.into_iter().map(|(path, stored)| (path, stored.map(begin))).collect();
+        let opened = begun.into_iter().map(|(path, opening)| {
             let Some(opening) = opening else { return Ok(NamedInput { path, object: None }) };
             let object = RemoteObject::new(opening.wait()??, Arc::clone(&self.network), self.window);
             Ok(NamedInput { path, object: Some(Arc::new(object)) })
@@ -237,12 +240,18 @@ impl Opener {
             .map(|object| object.location)
             .collect();
         keys.sort_unstable();
+        // The library leaves out a `/` at either end of a key, which then is that of another object.
+        if keys.contains(prefix) || keys.windows(2).any(|two| two[0] == two[1]) {
+            return Err(fetch::unreadable_key(name).also(OTHERS));
+        }
         Ok(keys)
     }
 }
 
+/// The key of an object, or a prefix, which may end with `/`. The library would leave out a `/` at the beginning.
 fn parsed(key: &str, name: &Path) -> Result<ObjectPath> {
-    ObjectPath::parse(key).map_err(|_| fetch::unreadable_key(name))
+    let path = ObjectPath::parse(key).ok().filter(|_| !key.starts_with('/'));
+    path.ok_or_else(|| fetch::unreadable_key(name))
 }
 
 /// Settings from environment variables; empty ones are ignored, as by AWS's programs.

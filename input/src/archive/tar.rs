@@ -2,13 +2,17 @@
 //! GNU and pax, with names and sizes from extension headers. Checks each header's checksum and the end mark, so a truncated archive is noticed. An
 //! archive is read to the end, so that a second one behind it is noticed. Memory: a header, and an extension of at most [`MOST_EXTENSION`] bytes.
 
+use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::io::{BufRead, Read};
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use tar::{EntryType, Header};
 
 use super::member::Member;
 use crate::file::InputFile;
+use crate::graphar::places::without_dots;
 use trimill_system::text::shown;
 use trimill_system::{Control, Error, Result};
 
@@ -42,6 +46,8 @@ pub(super) struct TarMembers<'a> {
 #[derive(Default)]
 struct Extension {
     name: Option<Vec<u8>>,
+    /// The path that a link leads to.
+    target: Option<Vec<u8>>,
     bytes: Option<u64>,
     sparse: bool,
 }
@@ -51,8 +57,10 @@ impl<'a> TarMembers<'a> {
         Ok(Self { file, stream: file.stream(None)?, control, contents: 0, padding: 0 })
     }
 
-    /// The next member. At the end (`None`) the rest is read, too, so that the checksum of a compressed archive is verified.
-    pub(super) fn next(&mut self) -> Result<Option<Member>> {
+    /// The next member, with its path as stored: its name may lack bytes that are not UTF-8. At the end (`None`) the rest is read, too, so that
+    /// the checksum of a compressed archive is verified.
+    pub(super) fn next(&mut self) -> Result<Option<(PathBuf, Member)>> {
+        let path_of = |name: &[u8]| without_dots(Path::new(OsStr::from_bytes(name)));
         let mut extension = Extension::default();
         loop {
             self.contents += self.padding;
@@ -69,30 +77,46 @@ impl<'a> TarMembers<'a> {
             let bytes = header.entry_size().map_err(|_| self.wrong("a header with a size that is no number"))?;
             self.begin_contents(bytes)?;
             match header.entry_type() {
-                EntryType::XGlobalHeader | EntryType::GNULongLink => {}
+                EntryType::XGlobalHeader => {}
                 EntryType::XHeader => {
                     let records = self.extension(bytes)?;
                     read_pax(&records, &mut extension).ok_or_else(|| self.wrong("a damaged pax header"))?;
                 }
-                EntryType::GNULongName => {
+                kind @ (EntryType::GNULongName | EntryType::GNULongLink) => {
                     let mut name = self.extension(bytes)?;
                     name.truncate(name.iter().position(|&byte| byte == 0).unwrap_or(name.len()));
-                    extension.name = Some(name);
+                    let is_target = kind == EntryType::GNULongLink;
+                    let field = if is_target { &mut extension.target } else { &mut extension.name };
+                    *field = Some(name);
                 }
                 kind => {
-                    if let Some(bytes) = extension.bytes {
-                        self.begin_contents(bytes)?;
+                    self.begin_contents(match kind {
+                        // Some programs write the size of the file that is linked to; only after a pax header with a size there are contents.
+                        EntryType::Link => extension.bytes.unwrap_or(0),
+                        EntryType::Symlink
+                        | EntryType::Char
+                        | EntryType::Block
+                        | EntryType::Directory
+                        | EntryType::Fifo => 0,
+                        _ => extension.bytes.unwrap_or(bytes),
+                    })?;
+                    let stored = extension.name.unwrap_or_else(|| header.path_bytes().into_owned());
+                    let target = extension.target.or_else(|| header.link_name_bytes().map(Cow::into_owned));
+                    let path = path_of(&stored);
+                    // A file that was packed twice is a link to itself.
+                    if kind == EntryType::Link && target.is_some_and(|target| path_of(&target) == path) {
+                        extension = Extension::default();
+                        continue;
                     }
-                    let name = extension.name.unwrap_or_else(|| header.path_bytes().into_owned());
-                    let name = String::from_utf8_lossy(&name).into_owned();
+                    let name = path.to_string_lossy().into_owned();
                     if extension.sparse || kind == EntryType::GNUSparse {
                         let found = format!("'{}' is stored as a sparse file", shown(Path::new(&name)));
                         return Err(Error::data(&self.file.path, found)
                             .expected("members with all their bytes")
                             .advice("pack it again without --sparse, or unpack it and name the file of the graph"));
                     }
-                    let plain = matches!(kind, EntryType::Regular | EntryType::Continuous) && !name.ends_with('/');
-                    return Ok(Some(Member { name, bytes: self.contents, plain }));
+                    let plain = matches!(kind, EntryType::Regular | EntryType::Continuous) && !stored.ends_with(b"/");
+                    return Ok(Some((path, Member { name, bytes: self.contents, plain })));
                 }
             }
         }
@@ -175,6 +199,7 @@ fn read_pax(mut records: &[u8], extension: &mut Extension) -> Option<()> {
         let (key, value) = record.split_at(memchr::memchr(b'=', record)?);
         match key {
             b"path" => extension.name = Some(value[1..].to_vec()),
+            b"linkpath" => extension.target = Some(value[1..].to_vec()),
             b"size" => extension.bytes = Some(std::str::from_utf8(&value[1..]).ok()?.parse().ok()?),
             _ => extension.sparse |= key.starts_with(b"GNU.sparse."),
         }

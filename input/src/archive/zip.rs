@@ -1,5 +1,5 @@
 //! The members of a zip archive. Input: a file with a central directory. Output: names, sizes and contents, with verified checksums. Members are
-//! stored, deflated, or compressed by bzip2. On a server only the directory and the wanted members are fetched. Memory: some 300 bytes per member.
+//! stored, deflated, or compressed by bzip2. On a server only the directory and the wanted members are fetched. Memory: some 400 bytes per member.
 
 use std::collections::HashSet;
 use std::fmt::Display;
@@ -63,12 +63,20 @@ impl<'a> Zip<'a> {
             .locate_in_reader(file, &mut buffer, file.bytes)
             .map_err(|(_, error)| wrong(file, error))?;
         let (mut members, mut entries, mut first) = (Vec::new(), Vec::new(), u64::MAX);
+        let mut names = HashSet::new();
         let mut listed = archive.entries(&mut buffer);
         while let Some(entry) = listed.next_entry().map_err(|error| wrong(file, error))? {
             if members.len() == MOST_MEMBERS {
                 return Err(too_many(file));
             }
             let member = member(&entry);
+            // As stored: what is shown may lack bytes that are not UTF-8.
+            if !names.insert(entry.file_path().as_bytes().to_vec()) {
+                let found = format!("two members of the name '{}'", shown(Path::new(&member.name)));
+                return Err(Error::data(&file.path, found)
+                    .expected("members with different names")
+                    .advice("unpack the archive and name the file of the graph"));
+            }
             let (bytes, stored) = (member.bytes, entry.compressed_size_hint());
             if bytes > stored.saturating_mul(MOST_GROWTH).saturating_add(1 << 10) {
                 let found = format!("{bytes} bytes of '{}' from {stored}", shown(Path::new(&member.name)));
@@ -94,13 +102,6 @@ impl<'a> Zip<'a> {
         if !members.is_empty() && !first.is_multiple_of(1 << 32) {
             return Err(damaged(file, format!("{first} bytes before the first member that is listed"))
                 .advice("if archives were joined, name them one by one; else fetch it again"));
-        }
-        let mut names = HashSet::new();
-        if let Some(twice) = members.iter().find(|member| !names.insert(&member.name)) {
-            let found = format!("two members of the name '{}'", shown(Path::new(&twice.name)));
-            return Err(Error::data(&file.path, found)
-                .expected("members with different names")
-                .advice("unpack the archive and name the file of the graph"));
         }
         Ok(Self { file, archive, members, entries })
     }
@@ -193,8 +194,11 @@ impl<'a> Zip<'a> {
 }
 
 fn member(entry: &ZipFileHeaderRecord<'_>) -> Member {
-    let name = String::from_utf8_lossy(entry.file_path().as_bytes()).into_owned();
-    let folder = entry.is_dir() || entry.mode().value() & TYPE_BITS == FOLDER;
+    let stored = entry.file_path().as_bytes();
+    // Some programs for Windows write `\` after folders. In encodings other than UTF-8 that byte may be part of a letter.
+    let lossy = |_| String::from_utf8_lossy(stored).into_owned();
+    let name = std::str::from_utf8(stored).map_or_else(lossy, |name| name.replace('\\', "/"));
+    let folder = name.ends_with('/') || entry.mode().value() & TYPE_BITS == FOLDER;
     // A member that was archived from a pipe counts as a plain file.
     Member { name, bytes: entry.uncompressed_size_hint(), plain: !folder && !entry.mode().is_symlink() }
 }

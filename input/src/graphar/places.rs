@@ -77,9 +77,7 @@ pub(crate) struct ArchivedGraphar {
 
 impl ArchivedGraphar {
     pub(crate) fn new<'a>(members: impl Iterator<Item = (usize, &'a str)>, contents: HashMap<usize, Vec<u8>>) -> Self {
-        // In some archives all names begin with `./`.
-        let plain = |name: &str| Path::new(name).components().filter(|part| *part != Component::CurDir).collect();
-        Self { members: members.map(|(place, name)| (plain(name), place)).collect(), contents }
+        Self { members: members.map(|(place, name)| (without_dots(Path::new(name)), place)).collect(), contents }
     }
 
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
@@ -111,6 +109,11 @@ impl GrapharFiles for ArchivedGraphar {
         };
         files.iter().map(read).collect()
     }
+}
+
+/// A member's path without the `./` with which all names begin in some archives.
+pub(crate) fn without_dots(name: &Path) -> PathBuf {
+    name.components().filter(|part| *part != Component::CurDir).collect()
 }
 
 pub(crate) fn check_length(path: &Path, bytes: u64) -> Result<()> {

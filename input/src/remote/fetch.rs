@@ -10,11 +10,14 @@ use object_store::{GetOptions, GetRange, GetResult, ObjectMeta};
 use reqwest::StatusCode;
 
 use super::client::RefusedReply;
-use super::{HEAD, RemoteLimits, StoredAt};
+use super::{RemoteLimits, StoredAt};
 use crate::detect::PARQUET;
 use crate::stat::changed;
 use trimill_system::mapped::with_capacity;
 use trimill_system::{Error, Result};
+
+/// What to do if one of several objects has an unreadable key.
+pub(super) const OTHERS: &str = "name the other objects one by one";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ObjectVersion {
@@ -59,10 +62,11 @@ impl ObjectVersion {
 }
 
 impl ObjectReader {
-    pub(super) async fn open(stored: StoredAt, limits: RemoteLimits) -> Result<Self> {
+    /// `most`: first bytes that are kept.
+    pub(super) async fn open(stored: StoredAt, limits: RemoteLimits, most: u64) -> Result<Self> {
         let first = || {
             let version = stored.version.clone();
-            let options = GetOptions { range: Some(GetRange::Bounded(0..HEAD)), version, ..GetOptions::default() };
+            let options = GetOptions { range: Some(GetRange::Bounded(0..most)), version, ..GetOptions::default() };
             stored.store.get_opts(&stored.at, options)
         };
         let found = retry(&stored.name, limits, first).await?;
@@ -74,17 +78,18 @@ impl ObjectReader {
             );
         }
         let mut reader = Self { stored, version, limits, head: Vec::new(), tail: Vec::new() };
-        let mut head = Vec::new();
+        let bytes = reader.version.bytes;
+        let most = most.min(bytes);
+        let mut head = with_capacity(most as usize);
         if let Err(FetchFailure::Permanent(error)) = reader.take(found, &mut head).await {
             return Err(error);
         }
-        let bytes = reader.version.bytes;
         // The rest, if the connection broke.
-        let rest = reader.fetch(head.len() as u64..HEAD.min(bytes)).await?;
+        let rest = reader.fetch(head.len() as u64..most).await?;
         head.extend(rest);
         // The end of a Parquet file is read next.
-        if head.starts_with(PARQUET) && bytes > HEAD {
-            reader.tail = reader.fetch(bytes - HEAD.min(bytes - HEAD)..bytes).await?;
+        if head.starts_with(PARQUET) && bytes > most {
+            reader.tail = reader.fetch(bytes - most.min(bytes - most)..bytes).await?;
         }
         reader.head = head;
         Ok(reader)
@@ -209,7 +214,7 @@ pub(super) fn cause(error: &object_store::Error) -> String {
 }
 
 pub(super) fn unreadable_key(name: &Path) -> Error {
-    Error::data(name, "a key that is not read: in it / is twice in a row, or a part is . or ..")
+    Error::data(name, "a key that is not read: it begins or ends with /, has / twice in a row, or a part . or ..")
         .expected("names with one / between them")
         .advice("name that object by its https URL")
 }
@@ -221,7 +226,7 @@ fn failed(name: &Path, error: &object_store::Error) -> Error {
             .advice("download it first");
     }
     if matches!(error, object_store::Error::InvalidPath { .. }) {
-        return unreadable_key(name).also("name the other objects one by one");
+        return unreadable_key(name).also(OTHERS);
     }
     let failed = Error::data(name, format!("cannot be read ({})", cause(error)));
     match status(error) {

@@ -1,6 +1,7 @@
 //! Keys, region and endpoint of a profile, from `~/.aws/config` and `~/.aws/credentials`, the files of AWS's own programs. A file has sections
-//! (`[default]`, `[profile NAME]`; in the credentials file `[NAME]`) of lines `KEY = VALUE`, comments after `#` or `;`, and indented lines that
-//! belong to the key above. A profile whose keys come from a server or a program is an error. No value ever appears in a message.
+//! (`[default]`, `[profile NAME]`; in the credentials file `[NAME]`) of lines `KEY = VALUE` or `KEY: VALUE`, comments after `#` or `;`, and lines
+//! that are indented deeper than the key above, to which they belong. A profile whose keys come from a server or a program is an error. No value
+//! ever appears in a message.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -122,14 +123,19 @@ impl AwsFile {
 
 /// The sections of a file; or the number of a line and what is wrong with it.
 fn sections(bytes: &[u8]) -> Result<HashMap<String, SectionValues>, (u64, &'static str)> {
-    let (mut sections, mut name, mut above) = (HashMap::<_, SectionValues>::new(), None, None);
+    let (mut sections, mut name) = (HashMap::<_, SectionValues>::new(), None);
+    // The key above, and its indentation.
+    let mut above: Option<(usize, String)> = None;
     for (number, line) in (1..).zip(bytes.split(|&byte| byte == b'\n')) {
         let line = std::str::from_utf8(line).map_err(|_| (number, "a line that is not UTF-8"))?;
         let text = uncommented(line.trim_start_matches('\u{feff}'));
-        if text.trim().is_empty() {
+        let content = text.trim_start();
+        if content.is_empty() {
             continue;
         }
-        if let Some(section) = text.strip_prefix('[') {
+        let indentation = text.len() - content.len();
+        let parent = above.as_ref().filter(|(of_key, _)| indentation > *of_key);
+        if let Some(section) = content.strip_prefix('[').filter(|_| parent.is_none()) {
             let (section, _) = section.split_once(']').ok_or((number, "a section without an end"))?;
             let words = section.split_whitespace().map(|word| word.trim_matches(['"', '\'']));
             let section = words.collect::<Vec<_>>().join(" ");
@@ -139,14 +145,13 @@ fn sections(bytes: &[u8]) -> Result<HashMap<String, SectionValues>, (u64, &'stat
         }
         let values =
             name.as_ref().and_then(|name| sections.get_mut(name)).ok_or((number, "a line before the first section"))?;
-        let pair = text.split_once('=').map(|(key, value)| (key.trim().to_lowercase(), value.trim().to_owned()));
-        let is_below = text.starts_with(char::is_whitespace) && above.is_some();
-        match (pair, &above) {
-            (Some((key, value)), Some(above)) if is_below => drop(values.insert(format!("{above}.{key}"), value)),
-            (None, _) if is_below => {}
-            (Some((key, value)), _) if !key.is_empty() => {
+        let pair = content.split_once(['=', ':']);
+        match (pair.map(|(key, value)| (key.trim().to_lowercase(), value.trim().to_owned())), parent) {
+            (Some((key, value)), Some((_, parent))) => drop(values.insert(format!("{parent}.{key}"), value)),
+            (None, Some(_)) => {}
+            (Some((key, value)), None) if !key.is_empty() => {
                 values.insert(key.clone(), value);
-                above = Some(key);
+                above = Some((indentation, key));
             }
             _ => return Err((number, "a line that is neither a section nor a value")),
         }
@@ -169,7 +174,9 @@ mod tests {
         [profile work]\r\nregion=us-west-2\r\nservices = here\ns3 =\n  addressing_style = path\n  region = wrong\nendpoint_url = http://all\n\
         [profile \"two words\"]\nendpoint_url = http://two#x\n[services here]\ns3 =\n    endpoint_url = http://s3\n\
         [profile sso]\nsso_session = x\naws_access_key_id = a\naws_secret_access_key = b\n[profile run]\ncredential_process = /bin/x\n\
-        [profile both]\ncredential_process = /bin/x\n[work]\nregion = not-a-profile\n";
+        [profile both]\ncredential_process = /bin/x\n[work]\nregion = not-a-profile\n\
+        [profile indented]\n  region: eu-north-1\n  s3 =\n    region = wrong\n  endpoint_url: http://in:1?x=2\n\
+        \x20 aws_access_key_id = i\n  aws_secret_access_key = j=:k\n  [profile next]\n  region = wrong\n";
     const CREDENTIALS: &str = "[default]\naws_access_key_id = first\naws_secret_access_key = a/+=b\naws_session_token = t\n[half]\n\
         aws_access_key_id = h\n[both]\naws_access_key_id = b\naws_secret_access_key = c\nregion = of-both\n";
 
@@ -199,6 +206,7 @@ mod tests {
             (Some("work"), Some("us-west-2"), Some("http://s3"), None),
             (Some("two words"), None, Some("http://two#x"), None),
             (Some("both"), Some("of-both"), None, Some(("b", "c", None))),
+            (Some("indented"), Some("eu-north-1"), Some("http://in:1?x=2"), Some(("i", "j=:k", None))),
         ] {
             let profile = profile(home.path(), name).unwrap();
             let found = profile.keys().unwrap();

@@ -241,6 +241,16 @@ fn a_key_of_a_graph_that_would_stand_for_others_is_refused() {
 }
 
 #[test]
+fn a_key_that_begins_with_a_slash_is_not_read_as_another_one() {
+    let name = Path::new("s3://graphs//data.txt");
+    for key in ["/data.txt", "/", "/folder/", "a//b", "../a"] {
+        let error = parsed(key, name).unwrap_err().to_string();
+        assert!(error.starts_with("s3://graphs//data.txt: a key that is not read: it begins or"), "{error}");
+    }
+    assert_eq!(["", "a/", "a/b"].map(|key| parsed(key, name).unwrap().to_string()), ["", "a", "a/b"]);
+}
+
+#[test]
 fn redirects_end() {
     let server = Server::start(move |asked| Answer::redirect(format!("/{}", asked.number)));
     let error = opened(&server.url("a")).unwrap_err().to_string();
@@ -280,6 +290,20 @@ fn a_reader_gets_what_it_asks_for_in_any_order() {
         assert_eq!(reader.read_at(&mut into, end).unwrap(), 0);
     }
     assert!(Storage::Remote(object).is_remote());
+}
+
+#[test]
+fn many_objects_share_the_memory_of_their_first_bytes() {
+    let whole = bytes(150_000);
+    let server = Server::of(Object::tagged(whole.clone(), "\"1\""));
+    let opener = Opener::new(false, 1 << 20, &Control::silent(), QUICK).unwrap();
+    let urls: Vec<PathBuf> = vec![server.url("a").into(); 256];
+    let opened = opener.open(&urls).unwrap();
+    // 16 MiB / 256.
+    assert!(server.asked().iter().all(|asked| asked.range() == Some((0, 65_535))));
+    for input in &opened[254..] {
+        assert!(all(&**input.object.as_ref().unwrap()).unwrap() == whole);
+    }
 }
 
 #[test]

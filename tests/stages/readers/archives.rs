@@ -58,6 +58,17 @@ fn the_graph_in_an_archive_is_read_and_nothing_is_written_by_name() {
     assert_eq!(read_in("no-suffix", &gz(&tar), Format::Text), SORTED);
     let two = zipped(&[("/etc/g.edges", text.as_bytes()), ("a.html", b"<p>")]);
     assert_eq!(read_in("b.zip", &two, Format::Text), SORTED);
+    // Folders as Windows writes them; and names in its old encoding.
+    let two = zipped(&[("g\\edges.txt", text.as_bytes()), ("g\\README.txt", b"about"), ("g\\", b"")]);
+    assert_eq!(read_in("windows.zip", &two, Format::Text), SORTED);
+    let mut two = zipped(&[("Gr#e.md", b"x"), ("Gr$e.md", b"y"), ("g.txt", text.as_bytes())]);
+    for (letter, byte) in [(b'#', 0x94), (b'$', 0x81)] {
+        let name = [b'G', b'r', letter, b'e', b'.'];
+        while let Some(at) = two.windows(5).position(|part| part == name) {
+            two[at + 2] = byte;
+        }
+    }
+    assert_eq!(read_in("cp437.zip", &two, Format::Text), SORTED);
     // A member may be compressed; its name says its format.
     assert_eq!(read_in("c.zip", &zipped(&[("g.csv.gz", &gz(text.as_bytes()))]), Format::Text), SORTED);
     assert_eq!(read_in("d.zip", &zipped(&[("x/g.mtx", matrix.as_bytes())]), Format::MatrixMarket).len(), 8);
@@ -66,7 +77,42 @@ fn the_graph_in_an_archive_is_read_and_nothing_is_written_by_name() {
     let size = text.len().to_string();
     let long = [pax(&[("path", "folder/g.el"), ("size", &size)]), member("x", b'0', 0, text.as_bytes())].concat();
     assert_eq!(read_in("pax.tar", &ended(&[long, file("b", "2 3\n")]), Format::Text), SORTED);
+    // Links and folders have no contents, whatever size their headers say, except for a link after a pax header with a size.
+    let with_contents = [pax(&[("size", "4")]), member("d", b'1', 0, b"0 1\n")].concat();
+    let empty = [(b'1', "a"), (b'2', "b"), (b'5', "c/")].map(|(kind, name)| member(name, kind, 600, b""));
+    let sized = ended(&[empty.concat(), with_contents, file("g.txt", &text)]);
+    assert_eq!(read_in("sized.tar", &sized, Format::Text), SORTED);
     assert!(!folder.path("../../out.csv").exists());
+}
+
+#[test]
+fn of_members_with_one_path_the_last_counts() {
+    let folder = Folder::new();
+    let text = text_of(&TINY, " ", "\n");
+    let about = file("g/x.properties", "graph.x.directed = false\n");
+    // Files that macOS adds do not count.
+    let hidden = [file("g/._x.v", "0\n"), file("__MACOSX/g/._x.e", "x")].concat();
+    let updated = ended(&[hidden, file("g/x.v", "0\n"), file("g/x.e", "7 8\n"), about, file("./g/x.e", &text)]);
+    let source = open(&folder.write("updated.tar", updated)).unwrap();
+    assert_eq!((source.format(), arcs(&source).unwrap()), (Format::Graphalytics, SORTED.to_vec()));
+    // Packed twice: GNU tar adds a link to the same file.
+    let (old, new) = (file("g.txt", "7 8\n"), file("g.txt", &text));
+    let long = member("././@LongLink", b'K', 8, b"./g.txt\0");
+    for link in [pax(&[("linkpath", "g.txt")]), long] {
+        let packed = ended(&[old.clone(), new.clone(), link, member("g.txt", b'1', 0, b"")]);
+        assert_eq!(read(&folder.write("packed.tar", packed)).unwrap(), SORTED);
+    }
+    folder.refuses("linked.tar", ended(&[new, member("./g.txt", b'2', 0, b"")]), &["no plain file"]);
+    // Names whose bytes are not UTF-8 stay different.
+    let mut two = ended(&[file("g?.txt", &text), file("g!.txt", &text)]);
+    for (at, byte) in [(0, 0xe4), (1024, 0xf6)] {
+        let header = &mut two[at..][..512];
+        header[1] = byte;
+        let mut summed = tar::Header::from_byte_slice(header).clone();
+        summed.set_cksum();
+        header.copy_from_slice(summed.as_bytes());
+    }
+    folder.refuses("latin.tar", two, &["2 files that may be the graph"]);
 }
 
 #[test]
