@@ -107,7 +107,8 @@ impl Compress {
 pub(crate) fn put_name(name: &[u8], then: u8, text: &mut Vec<u8>) {
     let special = |&byte: &u8| matches!(byte, b'\t' | b',' | b'"' | b'\n' | b'\r') || byte == then;
     let ends = [name.first(), name.last()].into_iter().flatten().any(|byte| byte.is_ascii_whitespace());
-    if ends || name.iter().any(special) || matches!(name.first(), Some(b'#' | b'%')) {
+    let begins = ["#", "%", "\u{feff}"].iter().any(|begin| name.starts_with(begin.as_bytes()));
+    if begins || ends || name == b"\\N" || name.iter().any(special) {
         text.push(b'"');
         for &byte in name {
             if byte == b'"' {
