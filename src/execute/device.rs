@@ -25,7 +25,7 @@ pub(super) fn counted_by(backend: &dyn CountBackend, device_memory: Bytes) -> Co
 type TakenSource<'a> = (TakenItem<'a, Item>, Result<Ahead<'a>>);
 
 impl<'a> SharedWork<'a> {
-    /// Opens a partition and reads up to `room` bytes of its resident rows, in runs of `chunk`.
+    /// Opens a partition and reads about `room` bytes of its resident rows, in runs of `chunk`.
     fn open(&self, taken: TakenItem<'a, Item>, chunk: Bytes, room: Bytes, by: &By) -> TakenSource<'a> {
         let start = Instant::now();
         let source = || Ahead::new(self.source(&taken.item, by.encoded)?, chunk, room);

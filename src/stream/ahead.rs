@@ -1,4 +1,4 @@
-//! Prefetches resident rows of the next partition, up to `room` bytes, while a device counts one, so that between two partitions it waits only for
+//! Prefetches resident rows of the next partition, about `room` bytes, while a device counts one, so that between two partitions it waits only for
 //! the copy. Only for devices with their own memory: on the host the rows of two partitions would share one budget.
 
 use std::collections::VecDeque;
@@ -21,10 +21,10 @@ impl<'a> Ahead<'a> {
     pub fn new(mut source: Box<dyn PartitionSource + 'a>, chunk: Bytes, room: Bytes) -> Result<Self> {
         let start = Instant::now();
         let (mut runs, mut more, mut held) = (VecDeque::new(), true, Bytes::ZERO);
-        while more && room > Bytes::ZERO && held + chunk <= room {
+        while more && held < room {
             let mut run = Resident::default();
             more = source.read_resident(Some(chunk), &mut run)?;
-            held += Bytes::of::<u32>(run.successors.len() as u64);
+            held += Bytes::of::<u32>(run.successors.len() as u64) + Bytes::of::<u64>(run.offsets.len() as u64);
             runs.push_back(run);
         }
         Ok(Self { source, runs, lent: Vec::new(), more, reading: start.elapsed() })

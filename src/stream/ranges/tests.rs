@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::clean::Workspace;
 use crate::prepare::prepare;
+use crate::stream::ahead::Ahead;
 use trimill_counting::smallest_row_block_limit;
 use trimill_graph::Direction;
 use trimill_input::arcs::ArcList;
@@ -149,6 +150,21 @@ proptest! {
         }
         prop_assert!(buffers.windows(2).all(|pair| pair[0] == pair[1]), "{buffers:?}");
     }
+}
+
+#[test]
+fn reading_ahead_ends_after_the_offsets_of_empty_rows() {
+    // 60 vertices of degree 20 have the first ranks, and so no successors; each of 400 others is adjacent to three of them.
+    let arcs = (0..1200).map(|i| (60 + i / 3, i % 60)).collect();
+    let dir = tempfile::tempdir().unwrap();
+    let graph = graph(arcs, dir.path());
+    let blocks = RowBlocks::new(&graph, smallest_row_block_limit(3)).unwrap();
+    let range = RankRange::new(&graph, &blocks, &LocalsAndHeads::of(0..60)).unwrap();
+    // Ten rows a run, whose offsets take 88 bytes; then all other rows together.
+    let mut ahead = Ahead::new(Box::new(range), Bytes(40), Bytes(80)).unwrap();
+    let mut run = Resident::default();
+    let read = [0; 2].map(|_| (ahead.read_resident(None, &mut run).unwrap(), run.numbers.len()));
+    assert_eq!(read, [(true, 10), (false, 50)]);
 }
 
 #[test]
