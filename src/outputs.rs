@@ -86,7 +86,9 @@ impl OutputTable {
     pub fn disk_needs(&self, graph: &GraphSize, array_len: Option<u64>, all: u64) -> Result<Vec<DiskNeed>> {
         let vertices =
             (&self.per_vertex, "--per-vertex", [u64::from(graph.vertices); 2], line_bytes::<VertexRows<'_>>());
-        let edges = (&self.per_edge, "--per-edge", [graph.edges; 2], line_bytes::<EdgeRows<'_>>());
+        // Of a graph that is peeled until a K-truss is left, only its edges are written: perhaps none.
+        let fewest = if self.k.is_some() { 0 } else { graph.edges };
+        let edges = (&self.per_edge, "--per-edge", [fewest, graph.edges], line_bytes::<EdgeRows<'_>>());
         let mut needs = Vec::new();
         let all = (&self.lcc, "--lcc", [graph.vertices.into(), all], line_bytes::<LccRows<'_>>());
         for (path, option, [fewest, rows], [least, most]) in [vertices, edges, all] {

@@ -35,6 +35,8 @@ fn a_file_of_counts_that_cannot_fit_ends_the_job_before_it_counts() {
     assert!(place.refuses(&count, 3, &said).stdout.is_empty());
     // An array of counts at vertices has 8 bytes for each.
     let _ = place.prints(&["count", &crawl, "--per-vertex", "small/v.npy"]);
+    // Of a truss, only the edges that are left are written.
+    let _ = place.prints(&["truss", &crawl, "--k", "60", "--per-edge", "small/k.tsv"]);
 }
 
 #[test]
