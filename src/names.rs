@@ -10,8 +10,8 @@
 //!    that has it.
 //! 3. Whenever arcs are read, a thread holds the numbers of a run's names and replaces the places by them ([`numbered`]).
 //!
-//! If all fits, nothing is written to disk. Memory: a third of the host's budget for collecting runs, a third for merging, a quarter for
-//! names that wait; then an eighth for arcs that wait, less where the graph leaves less, and 1 in 72 for the numbers of runs. Cost: a hash
+//! If all fits, nothing is written to disk. Memory: a third of the host's budget for collecting runs, then half for merging; a quarter for
+//! names that wait, an eighth for arcs that wait, later less where the graph leaves less, and 1 in 72 for the numbers of runs. Cost: a hash
 //! table's look-up and 8 bytes for each arc; two or three comparisons and some copies for each name of each run.
 
 mod merge;
@@ -39,7 +39,7 @@ const LARGEST_RUN: u64 = 64 << 20;
 
 /// Divisors of the host's memory: for collecting runs (twice, since sorting takes as much again), for merging, for buffered names, for buffered arcs.
 const COLLECTING: u64 = 6;
-const MERGING: u64 = 3;
+const MERGING: u64 = 2;
 const NAMES_THAT_WAIT: u64 = 4;
 const ARCS_THAT_WAIT: u64 = 8;
 
@@ -121,8 +121,10 @@ fn merging_memory(runs: &[NameRun], arcs: u64, space: Workspace<'_>) -> Result<B
     if least <= memory {
         return Ok(memory);
     }
-    // With more memory runs are longer, and fewer, about in proportion.
-    let wanted = (1.1 * least.get() as f64 * MERGING as f64 * usable as f64).sqrt() as u64;
+    // With more memory runs are longer, and fewer, about in proportion; what is held for all their names hardly changes.
+    let held = Merging::held(runs);
+    let of_runs = (1.1 * (least - held).get() as f64 * MERGING as f64 * usable as f64).sqrt() as u64;
+    let wanted = MERGING * held.get() + of_runs;
     let names = runs.iter().map(|run| run.names).max().unwrap_or_default();
     let enough = space.enough(IdCount::Plain(names.into()), arcs);
     Err(space.memory.refused(&Needs::to("sort names").buffers(Bytes(wanted)), enough))

@@ -1,5 +1,6 @@
 //! Merges the names of runs: all distinct ones in order, and for each run which of them it has. Ranges of about equal numbers of names are
-//! merged in parallel, each by a heap of the runs' next names. Memory: two buffers and a name for each run that is being merged.
+//! merged in parallel, each by a heap of the runs' next names. Memory: two buffers and a name for each run that is being merged; for each piece of
+//! a run its first name; and the places of pieces, and of chunks of numbers.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,11 +17,14 @@ use super::run::{NameRun, WaitingRuns, damaged, prefix};
 const LEAST_BUFFER: u64 = 4 << 10;
 const LARGEST_BUFFER: u64 = 256 << 10;
 
-/// Bytes of a run's cursor besides its buffers.
-const OF_CURSOR: u64 = 256;
+/// Ranges for each one that is merged at a time: several, for load balancing.
+const RANGES: u64 = 4;
 
-/// Ranges for each thread: several, for load balancing.
-const RANGES: usize = 4;
+/// The most bytes that tell where a piece of names is, besides its first name, or a chunk of numbers.
+const OF_PIECE: u64 = 128;
+/// Bytes of a run and its cursor besides buffers, with the last chunks of numbers of its ranges.
+const OF_CURSOR: u64 = 512 + RANGES * OF_PIECE;
+
 /// With at most `FEW_NAMES` names in all runs together there is only one range.
 const FEW_NAMES: u64 = 1 << 16;
 
@@ -41,7 +45,14 @@ pub(super) struct MergedRange {
 
 impl Merging<'_> {
     pub(super) fn least_memory(runs: &[NameRun]) -> Bytes {
-        Bytes(runs.len() as u64 * Self::of_run(runs, LEAST_BUFFER))
+        Self::held(runs) + Bytes(runs.len() as u64 * Self::of_run(runs, LEAST_BUFFER))
+    }
+
+    /// Bytes that tell where all pieces of names are, and all full chunks of numbers: the longer runs are, the more.
+    pub(super) fn held(runs: &[NameRun]) -> Bytes {
+        let pieces = runs.iter().flat_map(|run| &run.pieces).map(|piece| OF_PIECE + piece.first.len() as u64);
+        let chunks = runs.iter().map(|run| OF_PIECE * u64::from(run.names) / (LEAST_BUFFER / 4));
+        Bytes(pieces.chain(chunks).sum())
     }
 
     /// Bytes for a run with two buffers of `buffer` bytes, one for input (which may keep a partial name), one for numbers.
@@ -51,17 +62,22 @@ impl Merging<'_> {
     }
 
     pub(super) fn run(&self) -> Result<Vec<MergedRange>> {
-        let Self { runs, memory, control, .. } = *self;
+        let Self { runs, control, .. } = *self;
+        let memory = self.memory.saturating_sub(Self::held(runs));
         let bytes = runs.iter().flat_map(|run| &run.pieces).map(|piece| piece.bytes.length()).sum();
         let task = control.task("sort names", Some(bytes), Unit::Bytes);
-        let share = memory.get() / rayon::current_num_threads() as u64 / (2 * runs.len().max(1) as u64);
+        let threads = rayon::current_num_threads() as u64;
+        let share = memory.get() / threads / (2 * runs.len().max(1) as u64);
         let buffer = share.clamp(LEAST_BUFFER, LARGEST_BUFFER);
+        let of_range = Bytes(runs.len() as u64 * Self::of_run(runs, buffer));
         let budget = SharedBudget::new(memory);
-        let splitters = self.splitters();
+        // Each range takes memory for each run, so there are no more than those that can be merged at a time need.
+        let at_a_time = (memory.get() / of_range.get().max(1)).clamp(1, threads);
+        let splitters = self.splitters((RANGES * at_a_time) as usize);
         let bound = |i: usize| splitters.get(i).copied();
         parallel::try_map(0..=splitters.len(), |i| {
             control.check()?;
-            let _taken = budget.take(Bytes(runs.len() as u64 * Self::of_run(runs, buffer)));
+            let _taken = budget.take(of_range);
             let range = [i.checked_sub(1).and_then(bound), bound(i)];
             let merged = self.merge(range, buffer as usize)?;
             task.advance(bytes / (splitters.len() as u64 + 1));
@@ -117,20 +133,21 @@ impl Merging<'_> {
         }
         let numbers = cursors.iter().zip(&mut merged.numbers);
         for (cursor, numbers) in numbers.filter(|(cursor, _)| !cursor.numbers.is_empty()) {
+            // Mostly the only chunk.
+            numbers.reserve_exact(1);
             numbers.push(waiting.put_arcs(&cursor.numbers)?);
         }
         merged.names.push(waiting.names.put(names)?);
         Ok(merged)
     }
 
-    fn splitters(&self) -> Vec<&[u8]> {
+    fn splitters(&self, ranges: usize) -> Vec<&[u8]> {
         let names: u64 = self.runs.iter().map(|run| u64::from(run.names)).sum();
         if names <= FEW_NAMES {
             return Vec::new();
         }
         let mut firsts: Vec<&[u8]> = self.runs.iter().flat_map(|run| &run.pieces).map(|piece| &*piece.first).collect();
         firsts.sort_unstable();
-        let ranges = RANGES * rayon::current_num_threads();
         let mut splitters: Vec<&[u8]> = (1..ranges).map(|i| firsts[i * firsts.len() / ranges]).collect();
         splitters.dedup();
         splitters

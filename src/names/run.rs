@@ -12,7 +12,7 @@ use trimill_system::{Bytes, Error, Result};
 
 /// Pieces of a run, each of which can be read by itself; and the fewest names of a piece.
 const PIECES: usize = 256;
-const LEAST_PIECE: usize = 64;
+const LEAST_PIECE: usize = 512;
 
 const ARCS_AT_ONCE: usize = 1 << 16;
 
@@ -134,7 +134,7 @@ impl RunBuilder {
         order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| self.name(a.1).cmp(self.name(b.1))));
         let mut place = vec![0; order.len()];
         let of_piece = order.len().div_ceil(PIECES).max(LEAST_PIECE);
-        let mut pieces = Vec::new();
+        let mut pieces = Vec::with_capacity(order.len().div_ceil(of_piece));
         for names in order.chunks(of_piece) {
             let mut bytes = Vec::new();
             let (mut before, first): (&[u8], _) = (&[], (pieces.len() * of_piece) as u32);

@@ -73,13 +73,16 @@ fn less_memory_than_merging_takes_is_refused_with_what_is_enough() {
     let run = |memory: u64| {
         let space = Workspace::new(HostMemory::new(Bytes(memory), 2), dir.path());
         let of_run = space.memory.usable().get() / 2000;
-        parallel::within(&pool, || number_in_runs(&source, space, of_run, &control).map(|numbered| numbered.arcs))
+        parallel::within(&pool, || {
+            number_in_runs(&source, space, of_run, &control).map(|made| [made.arcs, made.numbers.len() as u64])
+        })
     };
     let error = run(24 << 20).unwrap_err();
     assert!(error.to_string().contains("to sort names") && error.to_string().contains("--host-memory"), "{error}");
     let wanted = error.bytes_wanted().unwrap();
     assert!(wanted > Bytes::mib(24), "{wanted}");
-    assert_eq!(run(wanted.get()).unwrap(), 200_000);
+    // Memory is for one range at a time, so there are four ranges, not four for each thread.
+    assert_eq!(run(wanted.get()).unwrap(), [200_000, 4]);
 }
 
 proptest! {
