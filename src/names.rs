@@ -72,6 +72,8 @@ fn number_in_runs<'a>(
     let collecting = Collecting { waiting, of_run, builders: Mutex::default(), runs: Mutex::default() };
     let arcs = source.scan_names(&collecting, control)?;
     let (waiting, runs) = collecting.finish(control)?;
+    // Frees what threads collected in, since merging may take as much.
+    trim_heap();
     let merged =
         Merging { waiting: &waiting, runs: &runs, memory: merging_memory(&runs, arcs, space)?, control }.run()?;
 

@@ -376,11 +376,15 @@ def watched(graph: Any) -> Callable[[], bool] | None:
     if not (isinstance(cache, dict) and hasattr(graph, "adjacency")) or hasattr(graph, "_graph"):
         return None
 
-    def size() -> tuple[int, int]:
-        return len(graph), sum(len(neighbours) for _, neighbours in graph.adjacency())
+    def size() -> tuple[int, int] | None:
+        try:
+            return len(graph), sum(len(neighbours) for _, neighbours in graph.adjacency())
+        except RuntimeError:
+            # Another thread is changing it.
+            return None
 
     mark, before = cache.setdefault("trimill", object()), size()
-    return lambda: cache.get("trimill") is mark and size() == before
+    return lambda: before is not None and cache.get("trimill") is mark and size() == before
 
 
 def _igraph(graph: Any) -> Source | None:

@@ -20,13 +20,14 @@ impl Session {
     ) -> Result<ChosenBackends> {
         let (graph, counts, device) = (&needs.size, needs.counts, device.unwrap_or_default());
         let gpus = self.gpus_named();
-        let (least_on_host, division, OnGpus { block: largest_row_block, all: on_host, .. }) =
-            needs.divided_on_gpus(gpus, self.job.settings.memory.block)?;
         let mut all = Absent::choices(method, &self.job.settings.count, graph.vertices, device, counts.edges)?;
         if counts.vertices && !counts.edges {
             let most = on_the_way(needs.host, gpus);
             all.iter_mut().for_each(|absent| absent.count_vertices(graph.vertices, most));
         }
+        let device_peels = all.first().and_then(|absent| absent.peels(graph.vertices.into(), graph.edges)).map(Bytes);
+        let (least_on_host, division, OnGpus { block: largest_row_block, all: on_host, .. }) =
+            HostNeeds { device_peels, ..*needs }.divided_on_gpus(gpus, self.job.settings.memory.block)?;
         let choices: Vec<_> = all.iter().map(|absent| (absent.choice(), absent.footprint())).collect();
         let compared = if method == CudaMethod::Auto { &choices[..] } else { &[] };
         let (chosen, methods) = choose(graph, compared, &self.rates, device, largest_row_block);

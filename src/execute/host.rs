@@ -72,6 +72,9 @@ pub(super) struct HostNeeds {
 impl HostNeeds {
     /// Divides the budget; counting takes at least `least`, on `gpus` GPUs or on the CPU.
     pub(super) fn divided(&self, least: Bytes, gpus: u64) -> Result<Division> {
+        if !self.shard {
+            self.check_size()?;
+        }
         // The error names what one stage needs; the advice names a budget that suffices for all.
         self.divided_now(least, gpus).map_err(|error| self.host.advising(error, self.enough(least, gpus)))
     }
@@ -141,14 +144,19 @@ impl HostNeeds {
         }
     }
 
-    /// Checks that the stages after counting fit: peeling, directions, writing the triangles at vertices or on edges.
-    pub(super) fn can_write(&self, least: Bytes, gpus: u64) -> Result<()> {
+    /// Refuses a graph that is too large for a stage after counting, with any memory.
+    pub(super) fn check_size(&self) -> Result<()> {
         if self.counts.is_directed() {
             directions::check_size(self.size.vertices)?;
         }
         if self.counts.truss.is_some() {
             truss::check_size(self.size.vertices, self.size.edges, self.device_peels.is_some())?;
         }
+        Ok(())
+    }
+
+    /// Checks that the stages after counting fit: peeling, directions, writing the triangles at vertices or on edges.
+    fn can_write(&self, least: Bytes, gpus: u64) -> Result<()> {
         self.after_counting(least, gpus).try_for_each(|needs| self.host.left(&needs).map(drop))
     }
 
@@ -156,6 +164,7 @@ impl HostNeeds {
     pub(super) fn can_merge(&self) -> Result<()> {
         let floor = |with: &Self| with.after_counting(Bytes::ZERO, 0).map(|needs| with.host.floor(&needs).bytes).max();
         let enough = || self.enough_for(|with| floor(with).unwrap_or_default());
+        self.check_size()?;
         self.can_write(Bytes::ZERO, 0).map_err(|error| self.host.advising(error, enough()))
     }
 

@@ -125,6 +125,8 @@ impl Planned {
         let Self { graph, plan, fingerprint, partitioner, session, .. } = &self;
         let Session { job, run, pool, control, .. } = session;
         let Some(run) = run else { return Err(Error::defect("a job that is prepared without a run directory")) };
+        // A merge peels the graph on the cores.
+        session.host_needs(graph, None).check_size()?;
         let start = Instant::now();
         let costs = parallel::within(pool, || costs(graph, plan, &self.limits.machine, control))?;
         stages.push(Stage::new("costs", start.elapsed(), graph.stored_bytes(), Bytes::ZERO));

@@ -1,5 +1,5 @@
-//! Runs the devices that count together, the first in the caller's thread, each other one in its own. Input: backends, and a [`Queue`] of work items.
-//! Output: the results of each, or the error of the job.
+//! Runs the devices that count together, the first in the caller's thread, each other one in its own ([`super::device`]), and joins their results.
+//! Input: backends, and a [`Queue`] of work items or of partitions that exist. Output: the results of each, or the error of the job.
 //!
 //! A device that fails requeues what it holds and takes no more; the others continue. Nothing is lost or counted twice: a count is added only when
 //! the whole item was counted. If no device is left for the rest, the last one's error is the job's. A panic, or an error that is not a device's,

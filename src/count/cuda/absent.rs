@@ -1,6 +1,7 @@
 //! A GPU that this machine does not have, for plans for other machines.
 
 use trimill_counting::{CountBackend, Detail, Device, Footprint, PartitionCounter, PartitionExtent};
+use trimill_kernels::truss::PeelingDevice;
 use trimill_kernels::{CountingMethod, Packed, packed_takes, scratch_bytes};
 
 use super::{counter_bytes, footprint};
@@ -66,6 +67,10 @@ impl CountBackend for Absent {
 
     fn footprint(&self) -> Footprint {
         self.footprint
+    }
+
+    fn peels(&self, vertices: u64, edges: u64) -> Option<u64> {
+        PeelingDevice::on_host(vertices, edges, self.budget.get())
     }
 
     fn begin<'a>(&'a mut self, _: PartitionExtent, _: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {

@@ -24,6 +24,9 @@ pub(crate) struct BenchCommand {
     #[arg(value_name = "GRAPH", required = true)]
     pub(crate) graphs: Vec<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) settings: Tables,
+
     /// The methods, by the names of docs/methods.md [default: all that this machine can run]
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', help_heading = "Comparison", long_help = help::METHODS)]
     pub(crate) methods: Vec<String>,
@@ -54,9 +57,6 @@ pub(crate) struct BenchCommand {
     /// Count each graph with the slow independent counter too, and compare with that
     #[arg(long, help_heading = "Comparison")]
     pub(crate) verify: bool,
-
-    #[command(flatten)]
-    pub(crate) settings: Tables,
 
     /// Print one JSON object instead of tables
     #[arg(long, help_heading = "Output")]
