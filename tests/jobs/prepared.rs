@@ -122,7 +122,7 @@ fn a_graph_in_a_file_is_asked_with_the_options_that_it_was_read_with() {
 #[test]
 fn files_of_counts_never_replace_what_a_graph_was_read_from() {
     let (dir, text) = (tempfile::tempdir().unwrap(), "1 2\n2 3\n3 1\n");
-    let (path, new) = (dir.path().join("g.txt"), dir.path().join("new.tsv"));
+    let (path, new) = (dir.path().join("g.tsv"), dir.path().join("new.tsv"));
     std::fs::write(&path, text).unwrap();
     let plain = Options::new().without_cache().force();
     for (input, output, words) in
