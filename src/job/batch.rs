@@ -1,4 +1,4 @@
-//! Resolves a job file: merges defaults and overrides key by key into jobs with different names, whose files [`crate::paths`] compares.
+//! Resolves a job file: merges defaults and overrides key by key into jobs with different names, whose files module `paths` compares.
 //! An error in the file as a whole is reported before a job runs; a missing input fails only its own job.
 
 use std::fs::File;
