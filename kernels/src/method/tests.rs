@@ -16,10 +16,10 @@ fn methods() -> Vec<Box<dyn CountingMethod>> {
 fn every_pace_of_the_device_gives_the_count_of_brute_force() {
     let Some(()) = has_compiler() else { return };
     for seed in 0..2 {
-        let partition = random(seed, 300, 40, 2, 0.5);
+        let partition = random(seed, 200, 40, 2, 0.5);
         let expected = partition.triangles();
         assert!(expected > 100);
-        let all_cuts = cuts(seed, 300);
+        let all_cuts = cuts(seed, 200);
         for (i, pace) in Pace::all(seed).into_iter().enumerate() {
             let cuts = &all_cuts[(i + seed as usize) % all_cuts.len()];
             for method in methods_of([(64, 64)]) {
