@@ -123,7 +123,7 @@ fn merging_memory(runs: &[NameRun], arcs: u64, space: Workspace<'_>) -> Result<B
     if least <= memory {
         return Ok(memory);
     }
-    // With more memory runs are longer, and fewer, about in proportion; what is held for all their names hardly changes.
+    // With more memory runs are longer, and fewer, about in proportion; the memory for all their names hardly changes.
     let held = Merging::held(runs);
     let of_runs = (1.1 * (least - held).get() as f64 * MERGING as f64 * usable as f64).sqrt() as u64;
     let wanted = MERGING * held.get() + of_runs;

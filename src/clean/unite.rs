@@ -52,7 +52,7 @@ pub struct ArcsRead {
 }
 
 impl ArcsRead {
-    /// With what is known of ids from `first` to below `end` that are not sparse.
+    /// Sets the first declared id and the number of lines, for ids from `first` to below `end` that are not sparse.
     pub(super) fn with_ids(self, facts: &SourceFacts, first: u64, end: u64) -> Self {
         let first_id = facts.declared_vertices.map_or(first.min(1), |_| facts.first_id);
         Self { first_id, lines: facts.declared_vertices.or(Some(end.saturating_sub(first_id))), ..self }

@@ -72,9 +72,7 @@ pub(super) struct HostNeeds {
 impl HostNeeds {
     /// Divides the budget; counting takes at least `least`, on `gpus` GPUs or on the CPU.
     pub(super) fn divided(&self, least: Bytes, gpus: u64) -> Result<Division> {
-        if !self.shard {
-            self.check_size()?;
-        }
+        self.check_size()?;
         // The error names what one stage needs; the advice names a budget that suffices for all.
         self.divided_now(least, gpus).map_err(|error| self.host.advising(error, self.enough(least, gpus)))
     }
