@@ -14,6 +14,7 @@ mod place;
 mod ranked;
 mod reversed;
 mod row_pass;
+mod row_sort;
 pub mod rows;
 mod tails;
 mod united;

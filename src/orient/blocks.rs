@@ -16,9 +16,6 @@ const MOST_BUCKETS: u64 = 4096;
 /// The largest weight (rows, and bounds on arcs) of a block of several rows. One thread decodes a block, and a row is read with its block.
 pub(crate) const BLOCK: u64 = 1 << 17;
 
-/// Shorter rows are sorted by comparing. For longer ones that takes two to three times as long.
-const FEW: usize = 256;
-
 /// Bytes of a bucket per arc while its rows are made: a key, its place in a sorted row, its share of a block and, in short rows, of counts and ends.
 pub(super) const PER_ARC: u64 = 24;
 
@@ -102,13 +99,6 @@ impl BlockBuckets {
             }
         }
         Ok(made)
-    }
-}
-
-pub(super) fn sort_row(row: &mut [u32]) {
-    match row.len() {
-        0..FEW => row.sort_unstable(),
-        FEW.. => radsort::sort(row),
     }
 }
 

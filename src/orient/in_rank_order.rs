@@ -10,10 +10,11 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::blocks::{BlockBuckets, sort_row};
+use super::blocks::BlockBuckets;
 use super::joined::BlocksInOrder;
 use super::place::Write;
 use super::row_pass::{arc_hash, are_distinct, keep};
+use super::row_sort::sort_rows;
 use trimill_graph::rows::put_distances;
 use trimill_graph::writing::RowsWritten;
 use trimill_input::rows::{MappedRows, PART};
@@ -21,7 +22,7 @@ use trimill_system::control::Task;
 use trimill_system::{Error, Result};
 
 /// The most successors of rows that are copied together; a longer row is taken in parts of [`PART`].
-const BATCH: usize = 1 << 12;
+const BATCH: usize = 1 << 14;
 
 /// File blocks that are made together: few, so that their bytes come from the heap, and not from new pages each time.
 const TOGETHER: usize = 2;
@@ -89,6 +90,28 @@ impl RowBatch {
         ranks.clear();
         ranks.extend(successors.iter().map(|&successor| rank_of[successor as usize]));
         true
+    }
+
+    /// Keeps the successors of smaller rank of each row, of which the first has rank `first`; appends how many these are.
+    fn keep(&mut self, first: u32, lengths: &mut Vec<u32>) {
+        self.kept.clear();
+        let (mut begin, mut kept) = (0, 0);
+        for (rank, &end) in (first..).zip(&self.ends) {
+            keep(rank, self.ranks[begin..end].iter().copied(), &mut self.kept);
+            lengths.push((self.kept.len() - kept) as u32);
+            (begin, kept) = (end, self.kept.len());
+        }
+    }
+
+    /// Appends the distances of the rows that were kept, of these `lengths`.
+    fn put(&mut self, lengths: &[u32], distances: &mut Vec<u32>) {
+        sort_rows(&mut self.kept, lengths);
+        let mut rest = &self.kept[..];
+        for &length in lengths {
+            let (row, after) = rest.split_at(length as usize);
+            put_distances(row, distances);
+            rest = after;
+        }
     }
 }
 
@@ -160,22 +183,17 @@ impl RowsInRankOrder<'_> {
                 next += 1;
             }
             arcs += batch.successors.len() as u64;
+            let of_batch = lengths.len();
             if next == first {
                 arcs += self.long_row(next, batch)?;
-                put_row(&mut batch.kept, distances, lengths);
+                lengths.push(batch.kept.len() as u32);
                 next += 1;
-                continue;
-            }
-            if !batch.look_up(self.rank_of, self.key) {
+            } else if batch.look_up(self.rank_of, self.key) {
+                batch.keep(first, lengths);
+            } else {
                 return None;
             }
-            let mut begin = 0;
-            for (rank, &end) in (first..).zip(&batch.ends) {
-                batch.kept.clear();
-                keep(rank, batch.ranks[begin..end].iter().copied(), &mut batch.kept);
-                put_row(&mut batch.kept, distances, lengths);
-                begin = end;
-            }
+            batch.put(&lengths[of_batch..], distances);
         }
         Some(arcs)
     }
@@ -206,12 +224,4 @@ impl RowsInRankOrder<'_> {
         let whole = || row.iter().map(|&successor| u32::from_le_bytes(successor)).collect();
         (ascends || are_distinct(whole())).then_some(row.len() as u64)
     }
-}
-
-/// Appends the distances and the length of a row that was kept.
-#[inline]
-fn put_row(kept: &mut [u32], distances: &mut Vec<u32>, lengths: &mut Vec<u32>) {
-    sort_row(kept);
-    put_distances(kept, distances);
-    lengths.push(kept.len() as u32);
 }

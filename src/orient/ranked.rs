@@ -2,9 +2,10 @@
 //! file blocks in rank order. In a bucket ([`BlockBuckets`]) arcs go to their rows by a counting sort, then each row is sorted. Cost: 8 bytes an arc
 //! in buckets, or 1 to 4 on disk; `O(m log d)` for rows of `d` successors. Memory: shares for buckets and for sorting ([`crate::clean::workspace`]).
 
-use super::blocks::{BlockBuckets, PER_ARC, sort_row};
+use super::blocks::{BlockBuckets, PER_ARC};
 use super::joined::{BlocksInOrder, BucketBlocks};
 use super::place::Write;
+use super::row_sort::sort_rows;
 use crate::clean::Shares;
 use crate::clean::buckets::Buckets;
 use crate::clean::workspace::check_bucket;
@@ -79,11 +80,6 @@ fn rows<'a>(keys: &[Vec<u64>], start: u32, lengths: &mut [u32], successors: &'a 
             *next += 1;
         }
     }
-    let mut rest = &mut *successors;
-    for &length in &*lengths {
-        let (row, after) = rest.split_at_mut(length as usize);
-        sort_row(row);
-        rest = after;
-    }
+    sort_rows(successors, lengths);
     successors
 }

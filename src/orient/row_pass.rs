@@ -6,7 +6,7 @@
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::blocks::sort_row;
+use super::row_sort::sort_rows;
 use super::waiting::{StagedRows, WaitingRows, encode_row};
 use trimill_counting::VertexSet;
 use trimill_input::rows::{AdjacencyRows, RowChunk};
@@ -17,6 +17,9 @@ use trimill_system::{Result, parallel};
 
 /// The most arcs of a chunk, unless the source says where chunks begin.
 const CHUNK: u64 = 1 << 18;
+
+/// Successors of rows that are sorted together, or of one longer row.
+const TOGETHER: usize = 1 << 14;
 
 #[derive(Clone, Copy)]
 pub(super) struct RowInputs<'a> {
@@ -35,9 +38,39 @@ struct RowPass<'a> {
 
 #[derive(Default)]
 struct RowScratch {
-    kept: Vec<u32>,
-    encoded: Vec<u8>,
+    rows: KeptRows,
     memory: Vec<u32>,
+}
+
+/// What some rows keep, one row after the other.
+#[derive(Default)]
+struct KeptRows {
+    successors: Vec<u32>,
+    ranks: Vec<u32>,
+    lengths: Vec<u32>,
+    encoded: Vec<u8>,
+}
+
+impl KeptRows {
+    /// Sorts, encodes and adds all rows; leaves none.
+    fn add_to(&mut self, waiting: &WaitingRows, stage: &mut StagedRows) -> Result<()> {
+        sort_rows(&mut self.successors, &self.lengths);
+        let mut rest = &mut self.successors[..];
+        for (&rank, &length) in self.ranks.iter().zip(&self.lengths) {
+            let (row, after) = rest.split_at_mut(length as usize);
+            encode_row(row, &mut self.encoded);
+            waiting.add(rank, length, &self.encoded, stage)?;
+            rest = after;
+        }
+        self.clear();
+        Ok(())
+    }
+
+    fn clear(&mut self) {
+        self.successors.clear();
+        self.ranks.clear();
+        self.lengths.clear();
+    }
 }
 
 #[derive(Default, Clone, Copy)]
@@ -104,7 +137,9 @@ impl RowPass<'_> {
     /// `None` if the rows are not clean.
     fn orient_chunk(&self, chunk: &RowChunk, scratch: &mut RowScratch, to: &mut StagedRows) -> Result<Option<RowSums>> {
         let RowInputs { rows, rank_of, present, .. } = self.input;
-        let mut memory = std::mem::take(&mut scratch.memory);
+        let RowScratch { rows: kept, memory } = scratch;
+        kept.clear();
+        let mut begin = 0;
         let mut sums = RowSums::default();
         let mut vertices = present.iter(chunk.ids.start as u32..chunk.ids.end as u32);
         let mut row = InputRow::default();
@@ -112,7 +147,7 @@ impl RowPass<'_> {
         // Rows that came in several parts which are not in ascending order.
         let mut unsorted = Vec::new();
         let mut clean = true;
-        rows.read(chunk, &mut memory, &mut |part| {
+        rows.read(chunk, memory, &mut |part| {
             let mut rest = part;
             while !rest.is_empty() {
                 if row.left == 0 {
@@ -121,7 +156,7 @@ impl RowPass<'_> {
                         return Ok(false);
                     };
                     row = InputRow::new(id, self, at);
-                    scratch.kept.clear();
+                    begin = kept.successors.len();
                 }
                 let now = rest.len().min(row.left);
                 let (part, after) = rest.split_at_mut(now);
@@ -129,7 +164,7 @@ impl RowPass<'_> {
                 for &successor in &after[..now.min(after.len())] {
                     prefetch(rank_of, successor as usize);
                 }
-                if !row.take(part, self, &mut sums, &mut scratch.kept) {
+                if !row.take(part, self, &mut sums, &mut kept.successors) {
                     clean = false;
                     return Ok(false);
                 }
@@ -138,17 +173,20 @@ impl RowPass<'_> {
                     if row.is_unsorted {
                         unsorted.push(row.whole());
                     }
-                    sums.kept += scratch.kept.len() as u64;
-                    if !scratch.kept.is_empty() {
-                        sort_row(&mut scratch.kept);
-                        encode_row(&mut scratch.kept, &mut scratch.encoded);
-                        self.waiting.add(row.rank, scratch.kept.len() as u32, &scratch.encoded, to)?;
+                    let length = kept.successors.len() - begin;
+                    sums.kept += length as u64;
+                    if length > 0 {
+                        kept.ranks.push(row.rank);
+                        kept.lengths.push(length as u32);
+                    }
+                    if kept.successors.len() >= TOGETHER {
+                        kept.add_to(self.waiting, to)?;
                     }
                 }
             }
             Ok(true)
         })?;
-        scratch.memory = memory;
+        kept.add_to(self.waiting, to)?;
         for row in unsorted {
             clean = clean && self.is_distinct(&row)?;
         }
