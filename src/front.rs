@@ -41,7 +41,7 @@ const _: () = {
 };
 
 /// Counts a job with `count`, and writes the page that it asks for.
-fn counted(job: Job, count: impl FnOnce(Job) -> Result<RunResult> + Send) -> Result<RunResult> {
+fn count_with(job: Job, count: impl FnOnce(Job) -> Result<RunResult> + Send) -> Result<RunResult> {
     apart(job.settings.count.may_use_gpu(), || {
         let (shown, earlier) = (titled(job.clone()), job.earlier()?);
         let (result, written) = Error::answered(count(job))?;

@@ -75,8 +75,9 @@ pub struct PlanLimits {
     pub shards: u32,
     pub machine: Machine,
     /// The method's name, if it needs the whole graph as one partition.
-    pub whole: Option<&'static str>,
-    pub spills_whole: bool,
+    pub whole_graph_method: Option<&'static str>,
+    /// Whether a graph that fits as one partition is spilled, too.
+    pub spills_one_part: bool,
     /// Bytes of a block of rows on the host in passes that size partitions.
     pub host_block: Bytes,
 }
@@ -181,7 +182,7 @@ pub fn is_ample(graph: &GraphSize, footprint: &Footprint, device: Bytes) -> bool
 }
 
 /// The least device memory that holds the whole graph as one partition, if the method can number all its arcs.
-pub fn whole(graph: &GraphSize, footprint: &Footprint, row_block: Option<Bytes>) -> Bytes {
+pub fn whole_graph_bytes(graph: &GraphSize, footprint: &Footprint, row_block: Option<Bytes>) -> Bytes {
     at_once(graph, footprint).max(floor(graph, footprint, row_block))
 }
 
@@ -206,7 +207,7 @@ impl Planner<'_> {
         let PlanLimits { device, largest_row_block, row_block, .. } = *limits;
         // A host budget that leaves too little for counting was refused before.
         let space = Space::new(&size, footprint, device, largest_row_block);
-        if let Some(method) = limits.whole.filter(|_| !space.whole_fits()) {
+        if let Some(method) = limits.whole_graph_method.filter(|_| !space.whole_fits()) {
             let needed = at_once(&size, footprint);
             return Err(Error::resource(format!(
                 "method {method} counts whole graphs only; this one takes {} bytes ({needed}) at once, and the device budget is \
@@ -254,7 +255,7 @@ pub fn below_floor(device: Bytes, least: Bytes) -> Error {
 
 /// Refuses several `parts` for a method that counts whole graphs.
 pub fn refuse_parts(limits: &PlanLimits, parts: u32) -> Result<()> {
-    match limits.whole {
+    match limits.whole_graph_method {
         Some(method) if parts > 1 => {
             Err(Error::usage(format!("{parts} parts for method {method}, which counts whole graphs only"))
                 .advice("leave --parts out or take another --method"))

@@ -105,7 +105,7 @@ impl Cuda {
         if choices.is_empty() { vec![self.footprint()] } else { choices.into_iter().map(|(_, one)| one).collect() }
     }
 
-    pub fn take(&mut self, choice: CudaMethod) {
+    pub fn use_method(&mut self, choice: CudaMethod) {
         match choice {
             CudaMethod::Packed => (self.name, self.method) = (choice, Box::new(Packed)),
             _ => (self.name, self.method) = (CudaMethod::Lstc, Box::new(self.lstc.0)),

@@ -36,7 +36,8 @@ pub struct Job {
     #[serde(skip)]
     pub arrays: Option<CountArrays>,
     /// Whether a timeline is recorded, for a report or a trace.
-    pub recorded: bool,
+    #[serde(rename = "recorded")]
+    pub has_timeline: bool,
 }
 
 impl Job {

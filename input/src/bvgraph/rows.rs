@@ -8,7 +8,7 @@ use super::chunk::{Before, BvChunk};
 use super::chunks::BvChunks;
 use super::decode::ChunkReader;
 use super::{BATCH, Bvgraph};
-use crate::rows::{AdjacencyRows, PART, RowChunk, Symmetry, unless_damaged};
+use crate::rows::{AdjacencyRows, PART, RowChunk, Symmetry, none_if_damaged};
 use trimill_system::control::{Control, Unit};
 use trimill_system::parallel::{self, IdleValues};
 use trimill_system::{Error, Result};
@@ -126,7 +126,7 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
 
 impl<O: BitOrder> AdjacencyRows for BvGraphRows<'_, O> {
     fn lengths(&self, directed: bool, control: &Control) -> Result<Option<Vec<u32>>> {
-        let Some((chunks, lengths)) = unless_damaged(self.find_chunks(directed, control))? else { return Ok(None) };
+        let Some((chunks, lengths)) = none_if_damaged(self.find_chunks(directed, control))? else { return Ok(None) };
         let has_offsets = chunks.first().is_some_and(|chunk| matches!(chunk.before, Before::Offset(_)));
         let lengths = if has_offsets { self.degrees(&chunks, control)? } else { Some(lengths) };
         let _ = self.chunks.set(chunks);
