@@ -1,7 +1,5 @@
-//! Planning: the number of partitions, the size of row blocks, what each partition will take, and whether it fits.
-//!
-//! Input: an oriented graph, how to cut it, the footprint of the counting method, and the budget. Output: a [`Plan`] whose partitions all
-//! fit, before any is built.
+//! Planning: the number of partitions, the size of row blocks, what each partition will take, and whether it fits. Input: an oriented graph, how to
+//! cut it, the footprint of the counting method, and the budget. Output: a [`Plan`] whose partitions all fit, before any is built.
 //!
 //! ```text
 //! device bytes = resident arcs x 4 + locals x (number, offset, cursor) + 2 x row block + tables of the method

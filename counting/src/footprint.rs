@@ -41,7 +41,6 @@ pub struct Footprint {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowBlockRoom {
-    /// The same number for every partition.
     Always(u64),
     UpTo(u64),
 }

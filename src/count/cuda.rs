@@ -1,7 +1,6 @@
-//! The CUDA backend: a GPU counts a partition, one row block at a time, by the method that is asked for or estimated to be the fastest.
-//!
-//! Kernels, methods and driver calls are in the crate `trimill-kernels`; this module chooses a method and lends page-locked memory. All device memory
-//! is one arena of the budget's size. Of a partition, the host holds the locals' numbers, three runs of resident rows, and two row blocks.
+//! The CUDA backend: a GPU counts a partition, one row block at a time, by the method that is asked for or estimated to be the fastest. Kernels,
+//! methods and driver calls are in the crate `trimill-kernels`; this module chooses a method and lends page-locked memory. All device memory is one
+//! arena of the budget's size. Of a partition, the host holds the locals' numbers, three runs of resident rows, and two row blocks.
 
 mod absent;
 mod buffers;

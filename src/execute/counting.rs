@@ -39,8 +39,7 @@ pub(super) struct CountedAll {
 }
 
 impl Planned {
-    /// Counts all partitions; the first error, of the builder or a device, stops all. If only a manifest cannot be written, the error has the result.
-    /// Backends whose devices failed are removed.
+    /// Counts all partitions until an error. If only a manifest cannot be written, the error has the result. Removes backends whose devices failed.
     pub(super) fn count_partitions(
         &self,
         backends: &mut Vec<Box<dyn CountBackend>>,

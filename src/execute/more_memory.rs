@@ -1,6 +1,5 @@
-//! Plans the graph again with larger budgets. Output: partitions and seconds with twice the device's budget, with one that holds the whole graph,
-//! with twice the host's budget, and with the largest useful one. Budgets that save no time are left out, and so are larger device budgets if
-//! assigning the vertices again is expensive.
+//! Plans the graph again with larger budgets. Output: partitions and seconds with twice the device's budget, one that holds the whole graph, twice
+//! the host's budget, and the largest useful one. Left out: budgets that save no time, and larger device budgets if assigning vertices again is slow.
 
 use std::sync::atomic::AtomicU64;
 

@@ -58,8 +58,7 @@ impl Planned {
         Session::removing_damaged_graph(step(self), path.as_deref())
     }
 
-    /// Records the plan and the outputs in the run directory, if there is one, and removes an earlier result. Called after all checks of the job: a
-    /// start that is refused must leave a finished job as it is.
+    /// Records plan and outputs in any run directory, and removes an earlier result; called after all checks, as a refused start must change nothing.
     pub(super) fn begin(&self) -> Result<()> {
         let Session { job, run, .. } = &self.session;
         let Some(run) = run else { return Ok(()) };
@@ -101,8 +100,7 @@ impl Planned {
 }
 
 impl Prepared {
-    /// Plans at least `shards` partitions unless the job names a number, or uses the plan that an earlier start recorded. Removes a damaged graph
-    /// file, unless other processes share it.
+    /// Plans at least `shards` partitions unless the job names a number; or uses a recorded plan. Removes a damaged graph unless it is shared.
     pub(super) fn plan(self, shards: u32) -> Result<Planned> {
         let path = self.graph.path().filter(|_| !self.session.is_shard()).map(Path::to_path_buf);
         Session::removing_damaged_graph(self.plan_now(shards), path.as_deref())

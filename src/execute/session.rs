@@ -176,8 +176,7 @@ impl Session {
         })
     }
 
-    /// After an interruption, removes the files that this job made, which the next start would refuse to replace. With a run directory they stay: the
-    /// next start continues from them.
+    /// After an interruption, removes this job's files, which the next start would refuse to replace; with a run directory, it continues from them.
     pub(super) fn remove_finished(&self) {
         if self.run.is_none() {
             // What cannot be removed stays, as after a kill.

@@ -86,7 +86,7 @@ fn count_shard(session: Session, prepared: &PreparedJob, shard: Shard, mut repor
         report.partitions.extend(counted.results);
     }
     report.partitions.sort_by_key(|result| result.id);
-    // Those of this shard are whole by now.
+    // This shard's own results are complete by now; those of other shards may be damaged.
     let counted = journal.counted_of(0..prepared.parts(), "must be counted again, by the shard that has it")?;
     report.missing = prepared.parts() - counted.into_keys().filter(has_counts).count() as u32;
     Ok(report)

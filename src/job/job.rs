@@ -81,7 +81,7 @@ impl Job {
         }
     }
 
-    /// Refuses kept spills as the input of what needs the graph.
+    /// Refuses kept spills as the input of a command that needs the graph.
     pub fn check_is_graph(&self) -> Result<()> {
         match self.kept_spills() {
             Some(dir) => Err(Error::usage("holds spilled partitions, which can only be counted")

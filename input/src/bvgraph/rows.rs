@@ -1,5 +1,4 @@
-//! The rows of a graph, decoded where they are needed. The lengths of rows come first: from the pass that cuts the stream or, with offsets, each
-//! row's beginning. Then threads decode chunks.
+//! A graph's rows. First come their lengths, from the pass that cuts the stream or, with offsets, each row's beginning; then chunks are decoded.
 
 use std::sync::OnceLock;
 
