@@ -148,16 +148,13 @@ impl Plan {
     }
 }
 
-/// The bytes of encoded rows in a row block have 32-bit offsets on a GPU, and encoded rows can take somewhat more than plain ones.
-const MOST_ROW_BLOCK: Bytes = Bytes(2 << 30);
-
 /// The least device bytes that a method takes: for a partition of the vertex with the longest row, or for the whole graph if the method cannot
 /// count parts. Row blocks have `named` bytes, or hold the longest row.
 pub fn floor(graph: &GraphSize, footprint: &Footprint, named: Option<Bytes>) -> Bytes {
     let longest = graph.longest_row;
     let least = Footprint { workers: 1, ..*footprint };
     // Larger ones are refused, whatever the budget is.
-    let named = named.filter(|&named| named <= MOST_ROW_BLOCK).unwrap_or_default();
+    let named = named.filter(|&named| named <= footprint.largest_row_block).unwrap_or_default();
     let row_blocks = Bytes(smallest_row_block_limit(longest).max(named).get() * space::passing(footprint));
     let vertex = least.resident(1, u64::from(longest)) + least.overhead(graph.vertices) + row_blocks;
     if footprint.scope == Scope::Partitions { vertex } else { vertex.max(at_once(graph, footprint)) }
@@ -221,12 +218,12 @@ impl Planner<'_> {
         if device < floor(&size, footprint, None) {
             return Err(below_floor(device, floor(&size, footprint, row_block)));
         }
-        if let Some(row_block) =
-            row_block.filter(|&row_block| row_block < space.least_row_block || row_block > MOST_ROW_BLOCK)
+        let largest = footprint.largest_row_block;
+        if let Some(row_block) = row_block.filter(|&row_block| row_block < space.least_row_block || row_block > largest)
         {
             return Err(Error::resource(format!("row blocks of {} bytes", row_block.get()))
                 .expected(format!(
-                    "between {} bytes, which hold the longest row, and {MOST_ROW_BLOCK}",
+                    "between {} bytes, which hold the longest row, and {largest}",
                     space.least_row_block.get()
                 ))
                 .advice("change --block-bytes or leave it out"));
