@@ -74,7 +74,7 @@ impl Origin {
 pub struct Cache {
     dir: PathBuf,
     most: Option<Bytes>,
-    /// Whether a job continues without the cache if it cannot be used. Not if only later starts of the same job use the cache.
+    /// Whether a job continues without the cache if it cannot be used; false for a folder of a run directory, which later starts need.
     optional: bool,
     /// The option that names another place.
     option: &'static str,

@@ -1,7 +1,5 @@
-//! From arcs to a clean graph: symmetrised, without loops and duplicates.
-//!
-//! Input: the arcs of an [`ArcSource`](trimill_input::arcs::ArcSource), in any order, repeated or not. Output: a [`CleanGraph`]: every edge
-//! once as a pair `(min, max)` in buckets, and the degree of every id.
+//! From arcs to a clean graph: symmetrised, without loops and duplicates. Input: the arcs of an [`ArcSource`](trimill_input::arcs::ArcSource), in any
+//! order, repeated or not. Output: a [`CleanGraph`]: every edge once as a pair `(min, max)` in buckets, and the degree of every id.
 //!
 //! An arc, as an 8-byte key, goes to one of two buckets of one of `B` classes: the class by a hash of its pair, so that sizes are even for skewed
 //! degrees, too; the bucket by its direction, which the key then need not store ([`read`]). If arcs come in the order of ids, classes may be ranges

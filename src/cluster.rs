@@ -1,7 +1,6 @@
-//! Scripts that have a scheduler count the shards of a prepared job, and merge them afterwards. Input: a run directory, and what each task gets.
-//! Output: files there, which a user can read and change, and the command that submits them. The templates are in `src/cluster/`, each a file as the
-//! scheduler reads it: `@NAME@` stands for a value, and a line whose value was not given is left out. Paths are quoted, and no directive names one:
-//! Slurm starts a job where it is submitted.
+//! Scripts with which a scheduler counts the shards of a prepared job and merges them. Input: a run directory, and what each task gets. Output: files
+//! there, which users can read and change, and the command that submits them. Templates are in `src/cluster/`, as the scheduler reads them: `@NAME@`
+//! stands for a value; a line without its value is left out. Paths are quoted, and no directive names one: Slurm starts a job where it is submitted.
 
 mod template;
 

@@ -1,5 +1,4 @@
-//! The triangles on each edge (its support). Input: sums at arcs by rank ([`crate::sums`]). Output: the triangles at vertices (`at_vertices`), and
-//! rows in the order of the input's ids ([`rows`]).
+//! The triangles on each edge. Input: sums at arcs ([`crate::sums`]). Output: those at vertices (`at_vertices`), rows in order of ids ([`rows`]).
 
 mod at_vertices;
 pub mod order;

@@ -1,7 +1,6 @@
-//! Runs a resolved [job](crate::job::Job): its stages in order, overlapped where they can be.
-//!
-//! [`session`] turns settings into threads, budgets, directories and devices; [`graph`] prepares the oriented graph; `planned` makes the
-//! plan; [`building`] builds spills a bounded number ahead of `counting`, on one device or several. Each command has a file.
+//! Runs a resolved [job](crate::job::Job): its stages in order, overlapped where they can be. [`session`] turns settings into threads, budgets,
+//! directories and devices; [`graph`] prepares the oriented graph; `planned` makes the plan; [`building`] builds spills a bounded number ahead of
+//! `counting`, on one device or several. Each command has a file.
 
 mod absent;
 mod assign;

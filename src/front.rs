@@ -1,5 +1,4 @@
-//! The public interface of the library; nothing else of it is meant for other programs. A graph and its options become a
-//! [`Job`](crate::job::Job), as a command line does, and go through the same stages.
+//! The library's public interface; nothing else is for other programs. A graph and options become a [`Job`](crate::job::Job), like a command line.
 
 mod graph;
 mod options;
@@ -24,9 +23,8 @@ use crate::job::file::Tables;
 use crate::report::RunResult;
 use trimill_system::{Control, Error, Result, threads};
 
-/// Runs METIS in this process, which the library started for that: the command of [`Options::metis_command`] calls it with the arguments
-/// that follow its own, on the main thread before any other is started, and ends right after it, successfully only if this succeeds,
-/// otherwise with the error on standard error.
+/// Runs METIS in this process, which the library started for that. The command of [`Options::metis_command`] calls it with the arguments after its
+/// own, on the main thread before any other starts, and ends right after it: successfully if this succeeds, else with the error on standard error.
 ///
 /// # Errors
 /// [`Kind::Usage`](crate::Kind::Usage) when the library did not start it; a graph that METIS cannot process; memory that does not
@@ -41,7 +39,7 @@ const _: () = {
 };
 
 /// Counts a job with `count`, and writes the page that it asks for.
-fn counted(job: Job, count: impl FnOnce(Job) -> Result<RunResult> + Send) -> Result<RunResult> {
+fn count_with(job: Job, count: impl FnOnce(Job) -> Result<RunResult> + Send) -> Result<RunResult> {
     apart(job.settings.count.may_use_gpu(), || {
         let (shown, earlier) = (titled(job.clone()), job.earlier()?);
         let (result, written) = Error::answered(count(job))?;
@@ -49,9 +47,8 @@ fn counted(job: Job, count: impl FnOnce(Job) -> Result<RunResult> + Send) -> Res
     })
 }
 
-/// Runs `work`, which waits for the pool of a job, in a thread of its own where the caller's thread is unsuitable. A waiting worker of the caller's
-/// rayon pool would take up other work of that pool, maybe the next count, within the first one, until its stack overflows. And a thread that
-/// counts on a GPU has another current CUDA context afterwards.
+/// Runs `work`, which waits for a job's pool, in its own thread if the caller's is unsuitable: a waiting worker of a rayon pool would begin other
+/// work of its pool, maybe the next count, until its stack overflows; and a thread that counts on a GPU has another current CUDA context afterwards.
 fn apart<T: Send>(on_gpu: bool, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     if !on_gpu && rayon::current_thread_index().is_none() {
         return work();

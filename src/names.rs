@@ -1,8 +1,6 @@
-//! From arcs between names to arcs between numbers, in bounded memory.
-//!
-//! Input: the arcs of an edge list whose ids are text. Output: [`NumberedArcs`]: the same arcs, with the places of names among all
-//! [names](trimill_graph::names::Names), sorted by their bytes. Numbers and names depend on the input alone, not on threads, memory or the
-//! order of lines.
+//! From arcs between names to arcs between numbers, in bounded memory. Input: the arcs of an edge list whose ids are text. Output: [`NumberedArcs`]:
+//! the same arcs, with the places of names among all [names](trimill_graph::names::Names), sorted by their bytes. Numbers and names depend on the
+//! input alone, not on threads, memory or the order of lines.
 //!
 //! 1. Each thread collects a [*run*](run): distinct names, and arcs between them, until its share of memory is full. Then names are sorted
 //!    and front-coded; arcs become pairs of places among them.

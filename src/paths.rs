@@ -1,6 +1,5 @@
-//! Every path that a job reads or writes, announced before it begins, and compared with all others and with existing files.
-//!
-//! Input: jobs, and what a command reads or writes beside them. Output: nothing, or the first error:
+//! Every path that a job reads or writes, announced before it begins, and compared with all others and with existing files. Input: jobs, and what a
+//! command reads or writes beside them. Output: nothing, or the first error:
 //!
 //! | found | refused |
 //! | --- | --- |
@@ -175,7 +174,7 @@ impl Paths {
         self.with(what, path, How::Write(check))
     }
 
-    /// What is read of all this, even if the working directory is another one later.
+    /// The inputs alone, with absolute paths, so that the working directory may change.
     #[must_use]
     pub fn inputs(mut self) -> Self {
         self.all.retain(|announced| matches!(announced.how, How::Read | How::ReadAll));
@@ -191,8 +190,7 @@ impl Paths {
     }
 }
 
-/// Compares the paths of all jobs with each other and with existing files; changes none. Errors: `Kind::Usage`, see the table above;
-/// `Kind::Resource`: an output that cannot be written.
+/// Compares all jobs' paths with each other and with existing files. Errors: `Kind::Usage` (the table above); `Kind::Resource`: an unwritable output.
 pub fn check(all: &[Paths]) -> Result<()> {
     let mut found: Vec<ResolvedPath<'_>> = Vec::new();
     for paths in all {

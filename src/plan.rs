@@ -1,7 +1,5 @@
-//! Planning: the number of partitions, the size of row blocks, what each partition will take, and whether it fits.
-//!
-//! Input: an oriented graph, how to cut it, the footprint of the counting method, and the budget. Output: a [`Plan`] whose partitions all
-//! fit, before any is built.
+//! Planning: the number of partitions, the size of row blocks, what each partition will take, and whether it fits. Input: an oriented graph, how to
+//! cut it, the footprint of the counting method, and the budget. Output: a [`Plan`] whose partitions all fit, before any is built.
 //!
 //! ```text
 //! device bytes = resident arcs x 4 + locals x (number, offset, cursor) + 2 x row block + tables of the method
@@ -75,8 +73,9 @@ pub struct PlanLimits {
     pub shards: u32,
     pub machine: Machine,
     /// The method's name, if it needs the whole graph as one partition.
-    pub whole: Option<&'static str>,
-    pub spills_whole: bool,
+    pub whole_graph_method: Option<&'static str>,
+    /// Whether a graph that fits as one partition is spilled, too.
+    pub spills_one_part: bool,
     /// Bytes of a block of rows on the host in passes that size partitions.
     pub host_block: Bytes,
 }
@@ -149,16 +148,13 @@ impl Plan {
     }
 }
 
-/// The bytes of encoded rows in a row block have 32-bit offsets on a GPU, and encoded rows can take somewhat more than plain ones.
-const MOST_ROW_BLOCK: Bytes = Bytes(2 << 30);
-
 /// The least device bytes that a method takes: for a partition of the vertex with the longest row, or for the whole graph if the method cannot
 /// count parts. Row blocks have `named` bytes, or hold the longest row.
 pub fn floor(graph: &GraphSize, footprint: &Footprint, named: Option<Bytes>) -> Bytes {
     let longest = graph.longest_row;
     let least = Footprint { workers: 1, ..*footprint };
     // Larger ones are refused, whatever the budget is.
-    let named = named.filter(|&named| named <= MOST_ROW_BLOCK).unwrap_or_default();
+    let named = named.filter(|&named| named <= footprint.largest_row_block).unwrap_or_default();
     let row_blocks = Bytes(smallest_row_block_limit(longest).max(named).get() * space::passing(footprint));
     let vertex = least.resident(1, u64::from(longest)) + least.overhead(graph.vertices) + row_blocks;
     if footprint.scope == Scope::Partitions { vertex } else { vertex.max(at_once(graph, footprint)) }
@@ -181,7 +177,7 @@ pub fn is_ample(graph: &GraphSize, footprint: &Footprint, device: Bytes) -> bool
 }
 
 /// The least device memory that holds the whole graph as one partition, if the method can number all its arcs.
-pub fn whole(graph: &GraphSize, footprint: &Footprint, row_block: Option<Bytes>) -> Bytes {
+pub fn whole_graph_bytes(graph: &GraphSize, footprint: &Footprint, row_block: Option<Bytes>) -> Bytes {
     at_once(graph, footprint).max(floor(graph, footprint, row_block))
 }
 
@@ -206,7 +202,7 @@ impl Planner<'_> {
         let PlanLimits { device, largest_row_block, row_block, .. } = *limits;
         // A host budget that leaves too little for counting was refused before.
         let space = Space::new(&size, footprint, device, largest_row_block);
-        if let Some(method) = limits.whole.filter(|_| !space.whole_fits()) {
+        if let Some(method) = limits.whole_graph_method.filter(|_| !space.whole_fits()) {
             let needed = at_once(&size, footprint);
             return Err(Error::resource(format!(
                 "method {method} counts whole graphs only; this one takes {} bytes ({needed}) at once, and the device budget is \
@@ -222,12 +218,12 @@ impl Planner<'_> {
         if device < floor(&size, footprint, None) {
             return Err(below_floor(device, floor(&size, footprint, row_block)));
         }
-        if let Some(row_block) =
-            row_block.filter(|&row_block| row_block < space.least_row_block || row_block > MOST_ROW_BLOCK)
+        let largest = footprint.largest_row_block;
+        if let Some(row_block) = row_block.filter(|&row_block| row_block < space.least_row_block || row_block > largest)
         {
             return Err(Error::resource(format!("row blocks of {} bytes", row_block.get()))
                 .expected(format!(
-                    "between {} bytes, which hold the longest row, and {MOST_ROW_BLOCK}",
+                    "between {} bytes, which hold the longest row, and {largest}",
                     space.least_row_block.get()
                 ))
                 .advice("change --block-bytes or leave it out"));
@@ -254,7 +250,7 @@ pub fn below_floor(device: Bytes, least: Bytes) -> Error {
 
 /// Refuses several `parts` for a method that counts whole graphs.
 pub fn refuse_parts(limits: &PlanLimits, parts: u32) -> Result<()> {
-    match limits.whole {
+    match limits.whole_graph_method {
         Some(method) if parts > 1 => {
             Err(Error::usage(format!("{parts} parts for method {method}, which counts whole graphs only"))
                 .advice("leave --parts out or take another --method"))

@@ -180,7 +180,7 @@ impl Preparation<'_, '_> {
                 };
             }
         };
-        // What a stopped job does not store looks like a failure of the device.
+        // After a stop, runs are not stored, which looks like a failure of the device: reports the stop instead.
         control.check()?;
         if source.facts().is_read_once && source.bytes() > 0 {
             return Err(stopped

@@ -134,13 +134,13 @@ impl RunDir {
     }
 
     /// Opens a prepared job's directory for one of several processes that count: locks nothing, and removes nothing of other processes.
-    pub fn share(path: &Path) -> Result<(Self, PreparedJob)> {
+    pub fn open_for_shard(path: &Path) -> Result<(Self, PreparedJob)> {
         let run = Self::unlocked(path);
         let prepared = run.prepared()?;
         Ok((run, prepared))
     }
 
-    pub fn is_shared(&self) -> bool {
+    pub fn is_for_shard(&self) -> bool {
         self.lock.is_none() && !self.read_only
     }
 

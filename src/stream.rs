@@ -1,9 +1,7 @@
-//! Streaming: a partition is read and counted in bounded memory, reading overlapped with counting.
-//!
-//! Input: a [`PartitionSource`] (a spill, or a rank range). Output: its triangles, and its peak memory. A reader thread reads and decodes; two row
-//! block buffers, which the backend may lend, circulate between it and the counter (double buffering), so never more than two exist. Resident rows
-//! are handed over whole or, if the device has its own memory, in runs of bounded size. A small partition is read by the counter's thread, before it
-//! is counted.
+//! Streaming: a partition is read and counted in bounded memory, reading overlapped with counting. Input: a [`PartitionSource`] (a spill, or a rank
+//! range). Output: its triangles, and its peak memory. A reader thread reads and decodes; two row block buffers, which the backend may lend,
+//! circulate between it and the counter (double buffering), so never more than two exist. Resident rows are handed over whole or, if the device has
+//! its own memory, in runs of bounded size. A small partition is read by the counter's thread, before it is counted.
 
 pub mod ahead;
 pub mod edge_sinks;
@@ -118,8 +116,7 @@ pub struct DeviceThread<'a> {
 
 impl DeviceThread<'_> {
     /// Counts what `detail` wants of one partition. `sink` gets the triangles on arcs when they are complete, even if counting fails afterwards.
-    /// Errors: [`PartitionFailure::Device`] if the device refuses; else damaged or unreadable spills ([`trimill_system::error::Kind::Data`]); when
-    /// stopped.
+    /// Errors: [`PartitionFailure::Device`] if the device refuses; else damaged or unreadable spills (`Kind::Data`); when stopped.
     pub fn count(
         &mut self,
         source: &mut dyn PartitionSource,

@@ -1,8 +1,7 @@
-//! The truss decomposition: the trussness of every edge, by peeling.
-//!
-//! The k-truss is the largest subgraph in which every edge is in at least k - 2 triangles of the subgraph (Cohen 2008). An edge's trussness
-//! is the largest k whose k-truss has it; 2 for an edge in no triangle. Input: the oriented graph, and the triangles on each edge
-//! ([`crate::edges`]). Output: the trussness of each edge in their place, and the sizes of all trusses ([`by_k`]).
+//! The truss decomposition: the trussness of every edge, by peeling. The k-truss is the largest subgraph in which every edge is in at least k - 2
+//! triangles of the subgraph (Cohen 2008). An edge's trussness is the largest k whose k-truss has it; 2 for an edge in no triangle. Input: the
+//! oriented graph, and the triangles on each edge ([`crate::edges`]). Output: the trussness of each edge in their place, and the sizes of all trusses
+//! ([`by_k`]).
 //!
 //! Edges are removed level by level, those in the fewest triangles first ([`Peeling`]): a round removes the edges in no more triangles than the
 //! level, and subtracts the removed triangles from other edges' counts (Wang and Cheng, VLDB 2012; rounds as in PKT, Kabir and Madduri, HPEC 2017).
@@ -55,8 +54,7 @@ struct PeelingWork {
     rounds: u64,
 }
 
-/// The time between two checkpoints: `CHECKPOINT_EVERY` or, if this is longer, `CHECKPOINT_SHARE` times the time that saving the last one took. With
-/// the feature `testing`, one is saved after every level.
+/// The time between checkpoints: `CHECKPOINT_EVERY`, or `CHECKPOINT_SHARE` times that of saving the last one if longer; 0 for feature `testing`.
 const CHECKPOINT_EVERY: Duration = if cfg!(feature = "testing") { Duration::ZERO } else { Duration::from_secs(60) };
 const CHECKPOINT_SHARE: u32 = if cfg!(feature = "testing") { 0 } else { 20 };
 
@@ -82,9 +80,8 @@ fn saving(edges: u64) -> u64 {
     (3 * CHECKPOINT_CHUNK).min(12 * edges)
 }
 
-/// Host memory if a device peels the graph: levels, edges and their final values; the bytes of the graph that do not fit the device (`rest`), or a
-/// smaller graph of the remaining edges; and part of a checkpoint, raw and compressed. A start that continues from a checkpoint makes a smaller graph
-/// at once, however few edges fell (`is_part`).
+/// Host memory if a device peels: levels, edges, final values; what does not fit the device (`rest`), or a smaller graph of the remaining edges; part
+/// of a checkpoint, raw and compressed. A start that continues from a checkpoint makes a smaller graph at once (`is_part`).
 pub(crate) fn memory_with_device(vertices: u32, edges: u64, rest: Bytes, is_part: bool) -> Bytes {
     let vertices = u64::from(vertices);
     let next = if rest == Bytes::ZERO { 0 } else { RemainingEdges::bytes(vertices, edges / 2) };
@@ -121,12 +118,8 @@ pub(crate) struct TrussDecomposition<'a> {
 pub(crate) type SaveCheckpoint<'a> = dyn Fn(&[AtomicU32]) -> Result<()> + Sync + 'a;
 
 impl TrussDecomposition<'_> {
-    /// Replaces the triangles on each edge by its trussness, or by the k at which peeling ends. What fits the device is peeled there. Runs
-    /// in the current thread pool.
-    ///
-    /// # Errors
-    /// [`trimill_system::error::Kind::Resource`]: 2^32 edges or more, or 2^30 triangles on an edge. When the graph or the sums cannot be
-    /// read; when stopped.
+    /// Replaces the triangles on each edge by its trussness, or by the k at which peeling ends. What fits the device is peeled there. Runs in the
+    /// current thread pool. Errors, `Kind::Resource`: 2^32 edges or more, or 2^30 triangles on an edge. Also: an unreadable graph or sums; a stop.
     pub(crate) fn run(&self, wanted: TrussWanted, device: Option<&mut dyn CountBackend>) -> Result<Trusses> {
         let Self { graph, sums, block, host, save, control } = *self;
         check_size(graph.vertices(), graph.edges(), device.is_some())?;

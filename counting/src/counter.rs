@@ -1,7 +1,6 @@
-//! The interface between the code that streams a partition and the code that counts it.
-//!
-//! A [`PartitionSource`] delivers the sections of a partition. A [`CountBackend`] is a device or the host, with a method. Its
-//! [`PartitionCounter`] takes runs of the resident section, then the row blocks, ascending and without a gap, and then gives the count.
+//! The interface between the code that streams a partition and the code that counts it. A [`PartitionSource`] delivers the sections of a partition. A
+//! [`CountBackend`] is a device or the host, with a method. Its [`PartitionCounter`] takes runs of the resident section, then the row blocks,
+//! ascending and without a gap, and then gives the count.
 //!
 //! A triangle `a -> b, a -> c, b -> c` is counted where `a` is local, with the row block that covers `b`. In any other partition that contains its
 //! corners, `a` is a proxy, for which nothing is counted. So the counts of all partitions add up to that of the graph.

@@ -38,7 +38,6 @@ impl EdgeShare {
 pub enum Detail {
     #[default]
     Total,
-    /// The total of a share of a whole graph's edges.
     Share(EdgeShare),
     /// The triangles at the vertices of a window, too.
     Vertices(VertexCounters),

@@ -27,7 +27,7 @@ pub struct Footprint {
     /// Additional bytes per local or proxy.
     pub per_numbered: u64,
     pub row_blocks: RowBlockRoom,
-    /// The largest row block that is chosen by default: larger ones are not faster.
+    /// The largest row block. Larger ones would not be faster, and methods reserve numbers for these.
     pub largest_row_block: Bytes,
     /// Bytes for any partition.
     pub fixed: Bytes,
@@ -41,7 +41,6 @@ pub struct Footprint {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowBlockRoom {
-    /// The same number for every partition.
     Always(u64),
     UpTo(u64),
 }

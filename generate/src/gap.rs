@@ -1,7 +1,6 @@
 //! GAP-kron and GAP-urand of the GAP Benchmark Suite (Beamer, Asanovic and Patterson, arXiv:1508.03619), draw for draw. Both make `16 * 2^scale`
-//! draws in blocks of 2^18; block `b` draws from MT19937 (Mersenne Twister) seeded with `27491095 + b`. GAP-kron is the R-MAT recursion (Chakrabarti,
-//! Zhan and Faloutsos, SDM 2004) with Graph500's `A = 0.57` and `B = C = 0.19`. GAP's final random permutation of the vertices changes no count,
-//! destroys locality, and is left out.
+//! draws in blocks of 2^18; block `b` draws from MT19937 seeded with `27491095 + b`. GAP-kron is the R-MAT recursion (Chakrabarti, Zhan and
+//! Faloutsos, SDM 2004) with Graph500's `A = 0.57` and `B = C = 0.19`. GAP's final permutation changes no count, destroys locality, and is left out.
 
 use std::ops::Range;
 

@@ -1,8 +1,6 @@
-//! Kronecker products of stars: extreme hubs and exactly known counts at any size (Kepner et al., 'Design, Generation, and
-//! Validation of Extreme Scale Power-Law Graphs', arXiv:1803.01281).
-//!
-//! Vertex 0 of `star(m)` is its centre, `1..=m` are its leaves. The product of the adjacency matrices joins two tuples that
-//! are joined in every factor; a tuple's id is its mixed radix number, the first factor most significant.
+//! Kronecker products of stars: extreme hubs and exactly known counts at any size (Kepner et al., 'Design, Generation, and Validation of Extreme
+//! Scale Power-Law Graphs', arXiv:1803.01281). Vertex 0 of `star(m)` is its centre, `1..=m` are its leaves. The product of the adjacency matrices
+//! joins two tuples that are joined in every factor; a tuple's id is its mixed radix number, the first factor most significant.
 //!
 //! The product is never built. For an edge `u < v` let `j` be the first factor in which `u` and `v` differ: in the factors
 //! before `j` the edge follows their loops, in `j` it goes from centre to leaf, and after `j` along any arc. So each `j` has a

@@ -1,8 +1,7 @@
-//! The parts of a graph file that stay in memory: which rows each file block has, and how many vertices have each degree.
-//!
-//! Invariants of a [`BlockIndex`]: blocks tile the ranks and the arcs; each has a row, and a bit or more per row and arc, so no buffer is larger
-//! than the file allows. Of runs of degrees: degrees descend strictly, from below `n` to 1 or more; the runs have `n` vertices and `2 m` ends of
-//! edges; there are none if ranks do not follow degrees. Memory: 32 bytes per block, 8 per run.
+//! The parts of a graph file that stay in memory: which rows each file block has, and how many vertices have each degree. Invariants of a
+//! [`BlockIndex`]: blocks tile the ranks and the arcs; each has a row, and a bit or more per row and arc, so no buffer is larger than the file
+//! allows. Of runs of degrees: degrees descend strictly, from below `n` to 1 or more; the runs have `n` vertices and `2 m` ends of edges; there are
+//! none if ranks do not follow degrees. Memory: 32 bytes per block, 8 per run.
 
 use std::ops::Range;
 

@@ -1,7 +1,6 @@
-//! The oriented graph: each edge once, as an arc from the larger rank to the smaller.
-//!
-//! Vertices `0..n` are those with an edge, in the order of the input's ids; a vertex's *rank* is its position in descending degree
-//! order, ties by descending id. Row `r` has the successors of the vertex of rank `r`, as ranks: ascending, all below `r`.
+//! The oriented graph: each edge once, as an arc from the larger rank to the smaller. Vertices `0..n` are those with an edge, in the order of the
+//! input's ids; a vertex's *rank* is its position in descending degree order, ties by descending id. Row `r` has the successors of the vertex of rank
+//! `r`, as ranks: ascending, all below `r`.
 //!
 //! Rows are stored in rank order, encoded, in file blocks: in a graph file ([`super::file`]), with only an index of the blocks in memory,
 //! or, if a graph that is not cached fits the budget, in memory. They are read in runs of ranks ([`OrientedGraph::read`]) or in one pass

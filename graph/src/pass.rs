@@ -1,6 +1,5 @@
-//! Sequential passes over the rows of a graph, in blocks of bounded size. Input: an [`OrientedGraph`]. Output: [`RowRun`]s, runs of rows in memory,
-//! in ascending or descending rank order. All threads read and decode a block while the one before is processed. Memory: two blocks, each within the
-//! limit or one file block.
+//! Sequential passes over a graph's rows in blocks of bounded size. Input: an [`OrientedGraph`]. Output: [`RowRun`]s, in ascending or descending rank
+//! order. All threads read and decode a block while the previous one is processed. Memory: two blocks, each within the limit or one file block.
 
 use std::ops::Range;
 

@@ -1,7 +1,6 @@
-//! Sequences of numbers in about as many bits as they need.
-//!
-//! A number is divided into groups of bits, lowest first: one group of `first` bits, then as many groups of `more` bits as it takes. The
-//! number of groups is stored apart from the bits, as in Stream VByte (Lemire, Kurz, Rupp: Information Processing Letters 2018), but in unary:
+//! Sequences of numbers in about as many bits as they need. A number is divided into groups of bits, lowest first: one group of `first` bits, then as
+//! many groups of `more` bits as it takes. The number of groups is stored apart from the bits, as in Stream VByte (Lemire, Kurz, Rupp: Information
+//! Processing Letters 2018), but in unary:
 //!
 //! ```text
 //! header   u64        bits 0 to 7: `first`; 8 to 15: `more`; 16 to 63: the number of control bits

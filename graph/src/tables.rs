@@ -1,6 +1,5 @@
-//! The sections `order` and `ids`: numbers of all vertices, in chunks of 2^16, each a [sequence](crate::sequence).
-//!
-//! Among vertices of equal degree ids descend, and the input's ids ascend; so differences are stored, about a byte per vertex.
+//! The sections `order` and `ids`: numbers of all vertices, in chunks of 2^16, each a [sequence](crate::sequence). Among vertices of equal degree ids
+//! descend, and the input's ids ascend; so differences are stored, about a byte per vertex.
 //!
 //! ```text
 //! order  of each chunk, and of each run of equal degrees: the first vertex; then the distance to the one before, less 1

@@ -47,7 +47,7 @@ impl Columns {
     }
 }
 
-/// Reads on from the end of a line's second number; `None` if a column does not end there, if a CR is not followed by LF, or a quote not by another one.
+/// Reads on from the end of a line's second number; `None` if a column does not end there, if a CR lacks its LF, or a quote another one.
 #[inline]
 pub(super) fn rest(bytes: &[u8], mut at: usize) -> Option<RestOfLine> {
     let mut count = 2;
@@ -146,8 +146,7 @@ pub(super) fn line_end(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Whether the first numbers of a line, behind an index column if it has one, are separated by a comma here and by blanks there, as if the comma
-/// grouped the digits of a number.
+/// Whether a line's first numbers, behind any index column, are separated by a comma here and by blanks there, as if a comma grouped digits.
 pub(super) fn mixes_separators(line: &[u8], index: Option<u8>) -> bool {
     let line = index.map_or(line, |separator| &line[skip_index(line, 0, separator)..]).trim_ascii_start();
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
@@ -164,8 +163,7 @@ pub(super) fn has_bare_cr(line: &[u8]) -> bool {
     memchr::memchr_iter(b'\r', line).any(|at| !matches!(line.get(at + 1), None | Some(b'\n')))
 }
 
-/// Skips the column that numbers the lines, from the beginning of a line on; returns where the line's first character is if the line is blank or a
-/// comment.
+/// Skips the column that numbers the lines, at a line's beginning; of a blank line or a comment, returns where its first character is.
 #[inline]
 pub(super) fn skip_index(bytes: &[u8], start: usize, separator: u8) -> usize {
     let first = blanks(bytes, start);

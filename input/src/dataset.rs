@@ -32,9 +32,8 @@ pub fn files_of(inputs: &[PathBuf]) -> Result<Vec<PathBuf>> {
     expanded(inputs, |url| Ok(NamedFiles::one(url))).map(|(files, _)| files)
 }
 
-/// As [`files_of`], with the files that lists and descriptions on servers name, and with URLs opened. `cloud`: whether to ask a metadata service for
-/// credentials. `window`: bytes that a thread may fetch at once. Also returns the number of edges of all files, if known. Errors: also those of
-/// opening and reading lists and descriptions.
+/// As [`files_of`], with URLs opened and the files that lists and descriptions name. `cloud`: whether to ask a metadata service for credentials;
+/// `window`: bytes that a thread may fetch at once. Also returns the number of all edges, if known. Errors: also of lists and descriptions.
 pub(super) fn named_inputs(
     inputs: &[PathBuf],
     cloud: bool,
@@ -73,8 +72,7 @@ fn files_at(path: &Path) -> Result<NamedFiles> {
     Ok(if path.is_dir() { files_in(path)?.into() } else { NamedFiles::one(path) })
 }
 
-/// `of_url` returns the files of a URL, which may be an input or an entry of a local list. Returns all files, and their number of edges if it is
-/// known for each.
+/// `of_url` returns the files of a URL, an input or an entry of a local list. Returns all files, and their number of edges if known for each.
 fn expanded(inputs: &[PathBuf], of_url: impl Fn(&Path) -> Result<NamedFiles>) -> Result<(Vec<PathBuf>, Option<u64>)> {
     let (mut files, mut vertices, mut all) = (Vec::with_capacity(inputs.len()), None::<String>, Some(0u64));
     let mut of_one_type = |path: &Path, NamedFiles { files, vertices: found, edges }: NamedFiles| {

@@ -1,8 +1,7 @@
-//! Matrix Market coordinate files: a square sparse matrix as the arcs of a graph.
-//!
-//! `%%MatrixMarket matrix coordinate FIELD SYMMETRY`, comments, a line `rows columns entries`, then one entry a line. Entry `i j` is
-//! the arc `i -> j`; ids are delivered 1-based as written, entries of symmetric matrices once. Values are ignored, but all entries
-//! must have one, or none. All entries that the header declares must be there, inside the matrix. Memory: a window per thread.
+//! Matrix Market coordinate files: a square sparse matrix as the arcs of a graph. `%%MatrixMarket matrix coordinate FIELD SYMMETRY`, comments, a line
+//! `rows columns entries`, then one entry a line. Entry `i j` is the arc `i -> j`; ids are delivered 1-based as written, entries of symmetric
+//! matrices once. Values are ignored, but all entries must have one, or none. All entries that the header declares must be there, inside the matrix.
+//! Memory: a window per thread.
 //!
 //! The banner may be missing, as in files of Network Repository: then the first line that is no comment must be the size of a square
 //! matrix, and entries stand for themselves only. That is unambiguous: as an arc the line would be a loop, which closes no triangle.

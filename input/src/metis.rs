@@ -21,7 +21,7 @@ use super::metis_rows::{MetisHeader, MetisRows};
 use super::number::{columns, shown, whole};
 use super::parallel::{chunks, in_order, map_in_order};
 use super::row_store::RowStore;
-use super::rows::{AdjacencyRows, unless_damaged};
+use super::rows::{AdjacencyRows, none_if_damaged};
 use super::{ArcSink, Reader, check_vertices};
 use trimill_system::control::{Control, Task, Unit};
 use trimill_system::text::plural;
@@ -141,7 +141,7 @@ impl Reader for Metis {
         if !RowStore::fits(self.header.vertices, self.facts().arcs_at_most, memory) {
             return Ok(None);
         }
-        let store = unless_damaged(self.store(control))?;
+        let store = none_if_damaged(self.store(control))?;
         Ok(store.map(|store| Box::new(store) as Box<dyn AdjacencyRows>))
     }
 

@@ -1,6 +1,5 @@
-//! NumPy's `.npy`: an array of `m` rows and two columns of integers, a row for each arc; and SciPy's COO, an array for each column. Integers of 1, 2,
-//! 4 or 8 bytes, signed or not, in either byte order; in C or Fortran order. A negative id is an error. The file holds this array and nothing else.
-//! Memory: a window per thread.
+//! NumPy's `.npy`: an array of two columns of integers, a row for each arc; and SciPy's COO, an array for each column. Integers have 1, 2, 4 or 8
+//! bytes, signed or not, in either byte order, C or Fortran order; a negative id is an error. A file has nothing else. Memory: a window per thread.
 
 pub(super) mod array;
 pub(super) mod header;

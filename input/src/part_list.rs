@@ -1,7 +1,6 @@
 //! Lists of a graph's files, such as `edges.paths.gz`: a path or URL on each line, as Common Crawl publishes its graphs. A path is relative to the
 //! list's folder, or to a server's root: if the folder ends with the names that a path begins with (`HOST/a/b/edges.paths.gz` with a line
-//! `a/b/part-0.gz`), these are the same folders. Files in the same folder as their list are found there. A list on a server must not name files on
-//! this machine.
+//! `a/b/part-0.gz`), these are the same folders. Files in the folder of their list are found there. A list on a server must not name local files.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

@@ -27,8 +27,7 @@ pub(super) fn keeps_versions(path: &Path) -> Option<Error> {
     )
 }
 
-/// Refuses files with the names that programs give to downloads that have not finished and, of several files, to copies: their edges would be there
-/// twice, or from before a change.
+/// Refuses files named like unfinished downloads or, among several files, like copies: their edges would be there twice, or from before a change.
 pub(super) fn check_whole(files: &[PathBuf]) -> Result<()> {
     let has_suffix = |file: &PathBuf, suffixes: &[&str]| {
         file.extension().is_some_and(|suffix| suffixes.iter().any(|other| suffix.eq_ignore_ascii_case(other)))

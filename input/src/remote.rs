@@ -1,8 +1,7 @@
-//! Objects of servers (`http://`, `https://`, `s3://`), read in ranges, many at a time, without a copy on disk.
-//!
-//! Input: URLs, and prefixes of buckets (`s3://BUCKET/PREFIX/`), which stand for their objects as a directory does for its files. Output:
-//! objects of known size and version ([`fetch`]). A fetch that breaks off is continued; one that returns another version is an error.
-//! [`ahead`] fetches what a reader will need next; [`network`] runs all of this on threads of its own.
+//! Objects of servers (`http://`, `https://`, `s3://`), read in ranges, many at a time, without a copy on disk. Input: URLs, and prefixes of buckets
+//! (`s3://BUCKET/PREFIX/`), which stand for their objects as a directory does for its files. Output: objects of known size and version ([`fetch`]). A
+//! fetch that breaks off is continued; one that returns another version is an error. [`ahead`] fetches what a reader will need next; [`network`] runs
+//! all of this on threads of its own.
 //!
 //! Any part of a URL beside scheme, host and path may be a credential: only [`client`] knows it, and adds it as a request is sent, so that
 //! no error or log of other libraries can show it. Credentials for S3 come from the environment, else requests are not signed. Memory: the

@@ -1,5 +1,4 @@
-//! Decoded rows in memory: 4 bytes per arc and 4 per vertex. For text, which can only be read in order, while rows are needed twice: for their
-//! lengths, then for successors.
+//! Decoded rows in memory, 4 bytes per arc and 4 per vertex: of text, which is only read in order, while rows are needed twice (lengths, successors).
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};

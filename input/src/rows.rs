@@ -110,7 +110,7 @@ pub(super) fn row_of(rows: u64, arc: u64, begin: impl Fn(u64) -> Result<u64>) ->
 }
 
 /// Treats rows that could not be decoded as no rows; the scan then reports the error.
-pub(super) fn unless_damaged<T>(result: Result<Option<T>>) -> Result<Option<T>> {
+pub(super) fn none_if_damaged<T>(result: Result<Option<T>>) -> Result<Option<T>> {
     result.or_else(|error| if error.kind() == Kind::Data { Ok(None) } else { Err(error) })
 }
 

@@ -1,5 +1,4 @@
-//! Tables, whose columns have names and types: which two columns hold the ends of arcs. Unless the user names columns, the first two are taken, or
-//! those whose names say that they hold the ends of arcs.
+//! Which two columns of a table hold the ends of arcs: those that the user names, else those whose names say so, else the first two.
 
 use std::ops::Range;
 use std::sync::Mutex;

@@ -93,10 +93,8 @@ pub(crate) fn begin(engine: &mut dyn Engine) -> GpuResult<()> {
     engine.fill(Stream::Copy, scratch.address, 0, scratch.bytes)
 }
 
-/// Enqueues the copies of a run's parts and their unpacking, for which later commands of the copy stream wait.
-///
-/// # Errors
-/// [`GpuError::Section`]: a part is larger than the scratch piece. Also errors of the device.
+/// Enqueues the copies of a run's parts and their unpacking, for which later commands of the copy stream wait. Errors: [`GpuError::Section`]: a part
+/// is larger than the scratch piece; those of the device.
 ///
 /// # Safety
 /// As [`Engine::copy`], for the stored bytes and the parts.

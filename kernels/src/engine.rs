@@ -1,8 +1,7 @@
-//! The interface of a device for counting methods: memory, streams and events as in CUDA, kernels.
-//!
-//! The host enqueues commands without waiting for them. A stream runs its commands in order; streams run concurrently. An event recorded in a stream
-//! is reached when all commands before it are done; another stream or the host can wait for it. Engines are [`crate::Gpu`] and the test double
-//! (module `testing`), which runs the same kernels on the host, with delays as irregular as a device's.
+//! The interface of a device for counting methods: memory, streams and events as in CUDA, kernels. The host enqueues commands without waiting for
+//! them. A stream runs its commands in order; streams run concurrently. An event recorded in a stream is reached when all commands before it are
+//! done; another stream or the host can wait for it. Engines are [`crate::Gpu`] and the test double (module `testing`), which runs the same kernels
+//! on the host, with delays as irregular as a device's.
 
 use std::ops::DerefMut;
 use std::time::Duration;

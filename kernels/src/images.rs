@@ -1,8 +1,7 @@
-//! The embedded images: kernels compiled in advance, so that nothing is compiled where the program runs.
-//!
-//! A crate with sources has an archive of images, `images.tar.zst`, made by `scripts/make-images`: for each source a CUBIN for each of
-//! [`ARCHITECTURES`], and PTX that drivers compile for later GPUs, all by NVRTC 12.8, so that drivers from CUDA 12.8 on accept them. Its first entry
-//! has the hashes of the sources, which a test compares. A CUBIN for compute `x.y` runs on GPUs of compute `x.z` with `z >= y`.
+//! The embedded images: kernels compiled in advance, so that nothing is compiled where the program runs. A crate with sources has an archive of
+//! images, `images.tar.zst`, made by `scripts/make-images`: for each source a CUBIN for each of [`ARCHITECTURES`], and PTX that drivers compile for
+//! later GPUs, all by NVRTC 12.8, so that drivers from CUDA 12.8 on accept them. Its first entry has the hashes of the sources, which a test
+//! compares. A CUBIN for compute `x.y` runs on GPUs of compute `x.z` with `z >= y`.
 
 use std::io::Read;
 

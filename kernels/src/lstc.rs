@@ -1,7 +1,6 @@
-//! Method `lstc`: Algorithm 3 of "LSTC: Large-Scale Triangle Counting on Single GPU" (ICPE 2026), a row block at a time. The head of
-//! `cuda/lstc.cu` says how the kernel's lines follow the paper's.
-//!
-//! Input: a partition's resident section and its row blocks, ascending. Output: the triangles whose corner of largest number is local.
+//! Method `lstc`: Algorithm 3 of "LSTC: Large-Scale Triangle Counting on Single GPU" (ICPE 2026), a row block at a time. The head of `cuda/lstc.cu`
+//! says how the kernel's lines follow the paper's. Input: a partition's resident section and its row blocks, ascending. Output: the triangles whose
+//! corner of largest number is local.
 //!
 //! The resident section stays on the device; row blocks go through two slots: one is copied while the kernel works on the other. Not from the paper:
 //! row blocks (the paper holds a partition whole, as one row block); the list of vertices that may start a triangle, with two successors or more (in

@@ -1,7 +1,6 @@
-//! Method `packed`: rows are packed into words of bits; for each arc the longer row is in a table, and the words of the shorter one are
-//! looked up there. `cuda/packed.cu` explains how it counts; this module divides its work.
-//!
-//! Input: a partition's resident section and its row blocks, ascending. Output: the triangles whose corner of largest number is local.
+//! Method `packed`: rows are packed into words of bits; for each arc the longer row is in a table, and the words of the shorter one are looked up
+//! there. `cuda/packed.cu` explains how it counts; this module divides its work. Input: a partition's resident section and its row blocks, ascending.
+//! Output: the triangles whose corner of largest number is local.
 //!
 //! Successors are packed on the device as they arrive, and only packed rows are kept. The resident section goes in steps through the two halves of
 //! the work space; row blocks through two slots, one copied while one is counted. The work space is the rest of the arena, up to the useful size

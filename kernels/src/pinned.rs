@@ -5,10 +5,12 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::thread::Builder;
 
 use bytemuck::Pod;
 use cudarc::driver::{CudaContext, sys};
+use trimill_system::lock;
 
 use crate::error::{GpuError, GpuResult, unless_lost};
 use crate::waiting::bind;
@@ -57,12 +59,19 @@ impl<T: Pod> Pinned<T> {
         // SAFETY: `size` bytes were allocated there, and need not be initialized for this type.
         let bytes = unsafe { std::slice::from_raw_parts_mut(pointer.cast::<MaybeUninit<u8>>(), size) };
         // One thread would take longer to fault in the pages than the driver takes to lock them. Not threads of a pool: while this task waited, its
-        // thread could begin another task that waits for a lock of the caller: a deadlock.
-        std::thread::scope(|scope| {
-            let threads = std::thread::available_parallelism().map_or(1, usize::from);
-            for part in bytes.chunks_mut(ZEROED.max(size.div_ceil(threads))) {
-                scope.spawn(|| part.fill(MaybeUninit::new(0)));
+        // thread could begin another task that waits for a lock of the caller: a deadlock. If the system refuses threads, this one does their work.
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let parts = Mutex::new(bytes.chunks_mut(ZEROED.max(size.div_ceil(threads))));
+        let next = || lock(&parts).next();
+        let fill = || {
+            while let Some(part) = next() {
+                part.fill(MaybeUninit::new(0));
             }
+        };
+        std::thread::scope(|scope| {
+            let more = lock(&parts).len().saturating_sub(1);
+            let _ = (0..more).try_for_each(|_| Builder::new().spawn_scoped(scope, &fill).map(drop));
+            fill();
         });
         // SAFETY: the range is that allocation, which is unregistered before it is freed.
         let registered =

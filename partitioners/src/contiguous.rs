@@ -1,6 +1,5 @@
-//! Contiguous assignments: every part is an interval of ids, so the locality of the input's order is kept. Input: the numbers of vertices and parts,
-//! and optionally the vertices' weights. Output: the part of each vertex, non-decreasing over the ids. Costs one pass for equal numbers, two for
-//! equal weights, and 4 bytes per vertex.
+//! Contiguous assignments: each part is an interval of ids, which keeps the input's locality. Input: the numbers of vertices and parts, maybe
+//! weights. Output: the part of each vertex, non-decreasing over ids. Cost: one pass for equal numbers, two for equal weights; 4 bytes per vertex.
 
 use std::ops::Range;
 

@@ -1,7 +1,6 @@
-//! METIS: a multilevel k-way partition that cuts few edges, with parts of about equal numbers of arcs.
-//!
-//! Input: [`RowsById`] and [`MetisOptions`]. Output: the part of each vertex and the number of edges cut. Algorithm: Karypis
-//! and Kumar, 'Multilevel k-way partitioning scheme for irregular graphs', 1998, as implemented by METIS 5.2.1.
+//! METIS: a multilevel k-way partition that cuts few edges, with parts of about equal numbers of arcs. Input: [`RowsById`] and [`MetisOptions`].
+//! Output: the part of each vertex and the number of edges cut. Algorithm: Karypis and Kumar, 'Multilevel k-way partitioning scheme for irregular
+//! graphs', 1998, as implemented by METIS 5.2.1.
 //!
 //! METIS changes the signal handling of its process, has a process-wide random generator, and cannot be interrupted. So it runs in a
 //! child process: the program calls [`child_main`] under a hidden sub-command, and [`MetisOptions::helper`] says how to start it. Graph

@@ -229,7 +229,8 @@ class Prepared:
         self._with_edge = ids, degrees
         degree, corners = self.degrees, self._of_all(ids, triangles.view(numpy.int64))
         # Without pairs of neighbours there are no triangles, and 0 / 1 is 0.
-        coefficient = 2 * corners / numpy.maximum(degree * (degree - 1), 1)
+        # In floating point, since the pairs of a hub may exceed 64 bits.
+        coefficient = 2.0 * corners / numpy.maximum(degree * (degree - 1.0), 1.0)
         columns: dict[str, Any] = {
             "id": self.vertices,
             "degree": degree,

@@ -443,6 +443,9 @@ def _integers(column: Any, name: str) -> NDArray[Any]:
             f"{name}: an object of the type {_name(column)}; expected an array of integers: numpy.asarray(..)"
         )
     if array.dtype.kind not in "iu":
+        count = getattr(column, "null_count", 0)
+        if getattr(column, "hasnans", False) or (count() if callable(count) else count):
+            raise DataError(f"{name}: a missing value; expected a vertex in every place; drop such edges first")
         found = f"{name}: an array of {array.dtype}"
         raise UsageError(f"{found}; expected integers; if that is what it holds, convert it: array.astype('int64')")
     if not array.dtype.isnative or not array.flags.aligned:

@@ -48,7 +48,7 @@ pub(super) fn prepared(job: Job, temporary: bool, control: &Control) -> Result<G
         graph: title,
         vertices: u64::from(graph.vertices()),
         edges: graph.edges(),
-        probes: Session::unless_graph_damaged(probes, graph.path())?,
+        probes: Session::removing_damaged_graph(probes, graph.path())?,
         preparation,
         ..GraphReport::default()
     })

@@ -1,6 +1,5 @@
-//! The ids of the input: which occur, and how they become `0..n`. *Plain* ids are below 2^32 - 1 and not much sparser than the arcs, so they index
-//! arrays; a bit for each records whether it occurs. *Ranked* ids are any `u64`: a first pass collects and sorts the distinct ids (8 bytes a vertex),
-//! a second replaces each by its position.
+//! How the input's ids become `0..n`. *Plain* ids are below 2^32 - 1 and not much sparser than the arcs: they index arrays; a bit for each marks it
+//! as present. *Ranked* ids are any `u64`: a first pass collects and sorts those that occur (8 bytes each); a second replaces them by positions.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};

@@ -124,7 +124,7 @@ fn read_by_table(
         return Err(changed(source.name(), "it has other ids"));
     }
     let mut read = ranked.finish(&facts, scanned?, n, start)?;
-    // Memory may have been too little for arrays over all ids, which a later start may have memory for.
+    // If only memory was too little for arrays over all ids, records their range: a later start may have enough.
     if let (Some(&first), Some(&last)) = (table.first(), table.last())
         && !is_sparse(last, arcs)
     {

@@ -1,7 +1,6 @@
-//! The CUDA backend: a GPU counts a partition, one row block at a time, by the method that is asked for or estimated to be the fastest.
-//!
-//! Kernels, methods and driver calls are in the crate `trimill-kernels`; this module chooses a method and lends page-locked memory. All device memory
-//! is one arena of the budget's size. Of a partition, the host holds the locals' numbers, three runs of resident rows, and two row blocks.
+//! The CUDA backend: a GPU counts a partition, one row block at a time, by the method that is asked for or estimated to be the fastest. Kernels,
+//! methods and driver calls are in the crate `trimill-kernels`; this module chooses a method and lends page-locked memory. All device memory is one
+//! arena of the budget's size. Of a partition, the host holds the locals' numbers, three runs of resident rows, and two row blocks.
 
 mod absent;
 mod buffers;
@@ -105,7 +104,7 @@ impl Cuda {
         if choices.is_empty() { vec![self.footprint()] } else { choices.into_iter().map(|(_, one)| one).collect() }
     }
 
-    pub fn take(&mut self, choice: CudaMethod) {
+    pub fn use_method(&mut self, choice: CudaMethod) {
         match choice {
             CudaMethod::Packed => (self.name, self.method) = (choice, Box::new(Packed)),
             _ => (self.name, self.method) = (CudaMethod::Lstc, Box::new(self.lstc.0)),

@@ -1,8 +1,6 @@
-//! The doubled graph: the triangles at a vertex are the edges of one kind between its neighbours.
-//!
-//! Each vertex has a copy. A vertex is joined to the copies of its neighbours, and two copies are joined if an edge of that kind joins
-//! their vertices. So the other corners of a triangle with a vertex are copies of neighbours, and each edge of that kind between neighbours
-//! makes one. (Triangles of three copies are counted, too, at the copies.)
+//! The doubled graph: the triangles at a vertex are the edges of one kind between its neighbours. Each vertex has a copy. A vertex is joined to the
+//! copies of its neighbours, and two copies are joined if an edge of that kind joins their vertices. So the other corners of a triangle with a vertex
+//! are copies of neighbours, and each edge of that kind between neighbours makes one. (Triangles of three copies are counted, too, at the copies.)
 //!
 //! The copy of the vertex with rank `r` has the number `2 r`, the vertex itself `2 r + 1`, so rows come in order, without sorting:
 //!

@@ -1,8 +1,7 @@
-//! The rows of all edges of a graph in the order of the input's ids, without temporary files.
-//!
-//! Sums are in rank order. A first pass counts, for each vertex, the edges whose smaller end it is. Then, for each window of as many consecutive
-//! vertices as fit in memory, a pass puts their edges into the list of the smaller end, and the lists are sorted. Memory: 8 bytes an edge and 8 a
-//! vertex of the window; 8 a vertex of the graph, and 8 more if ids have gaps ([`fixed_bytes`]). If all edges fit, the sums are read once.
+//! The rows of all edges of a graph in the order of the input's ids, without temporary files. Sums are in rank order. A first pass counts, for each
+//! vertex, the edges whose smaller end it is. Then, for each window of as many consecutive vertices as fit in memory, a pass puts their edges into
+//! the list of the smaller end, and the lists are sorted. Memory: 8 bytes an edge and 8 a vertex of the window; 8 a vertex of the graph, and 8 more
+//! if ids have gaps ([`fixed_bytes`]). If all edges fit, the sums are read once.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};

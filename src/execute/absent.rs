@@ -36,15 +36,15 @@ impl Session {
         let floor = self.counting_floor(graph, |_, _| found.footprint());
         Ok(ChosenBackends {
             backends: (0..gpus).map(|_| Box::new(found) as Box<dyn CountBackend>).collect(),
-            device,
+            device_budget: device,
             largest_row_block,
             floor,
             methods,
             on_host,
             division,
             least_on_host,
-            driver: Bytes::ZERO,
-            beside: false,
+            driver_bytes: Bytes::ZERO,
+            opened_early: false,
         })
     }
 }

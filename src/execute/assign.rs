@@ -34,8 +34,8 @@ impl Planning<'_> {
     /// A plan of what `partitioner` assigns. `child_peak` becomes the peak memory of a METIS child.
     pub(super) fn sets(&self, partitioner: &Partitioner, child_peak: &AtomicU64) -> Result<Plan> {
         let planner = self.planner();
-        if let Some(whole) = planner.whole(partitioner, self.session.job.settings.partition.parts())? {
-            return Ok(whole);
+        if let Some(plan) = planner.as_one_part(partitioner, self.session.job.settings.partition.parts())? {
+            return Ok(plan);
         }
         let assigned = {
             let vertices = VertexInfo::of(self.graph)?;

@@ -47,7 +47,7 @@ impl Session {
             mode,
             counts: job.counts(),
             spill_to: job.settings.spill.to(),
-            spilled: job.kept_spills().is_some(),
+            counts_kept_spills: job.kept_spills().is_some(),
             shard: self.is_shard(),
             metis: *job.settings.partition.partitioner() == Partitioner::Metis,
             resumable: job.settings.run.dir.is_some(),
@@ -61,11 +61,12 @@ impl Session {
         let on_cpu = |method| {
             // The pool is entered only once, because entering it takes as long as the work itself.
             let chosen = parallel::within(&self.pool, || self.cpu(method, needs, asked))?;
-            if let Some(asked) = asked.filter(|&asked| asked > chosen.device) {
+            if let Some(asked) = asked.filter(|&asked| asked > chosen.device_budget) {
                 // A budget is an upper limit, so less is no error.
                 tracing::info!(
                     target: trimill_system::control::NOTE,
-                    "of a device budget of {asked} the CPU takes {}, which is what --host-memory leaves", chosen.device
+                    "of a device budget of {asked} the CPU takes {}, which is what --host-memory leaves",
+                    chosen.device_budget
                 );
             }
             Ok(chosen)
@@ -188,15 +189,15 @@ impl Session {
         };
         Ok(ChosenBackends {
             backends: vec![backend],
-            device,
+            device_budget: device,
             largest_row_block: device,
             floor: least,
             methods: Vec::new(),
             on_host: device,
             division,
             least_on_host,
-            driver: Bytes::ZERO,
-            beside: false,
+            driver_bytes: Bytes::ZERO,
+            opened_early: false,
         })
     }
 
@@ -210,8 +211,8 @@ impl Session {
         let opening = lock(&self.gpus).take();
         let opening =
             opening.unwrap_or_else(|| Opening::start(&self.job.settings, method, Bytes::ZERO, Bytes(u64::MAX)));
-        let beside = opening.is_beside();
-        let (Gpus { mut workers, mut budget, mut have_more }, driver) = opening.finish(needs.held)?;
+        let opened_early = opening.is_early();
+        let (Gpus { mut workers, mut budget, mut have_more }, driver_bytes) = opening.finish(needs.held)?;
         let gpus = workers.len() as u64;
         // If peeling does not fit the reserved device memory, all device memory is reserved.
         let peels = |workers: &[Cuda]| workers[0].peels(graph.vertices.into(), graph.edges).map(Bytes);
@@ -242,7 +243,7 @@ impl Session {
         let (chosen, methods) = choose(graph, &choices, &self.rates, device, largest_row_block);
         for worker in &mut workers {
             worker.set_run_bytes(chunk);
-            chosen.into_iter().for_each(|method| worker.take(method));
+            chosen.into_iter().for_each(|method| worker.use_method(method));
         }
         let least = self.counting_floor(graph, |_, _| workers[0].least_footprint());
         if floor(graph, &workers[0].footprint(), self.job.settings.memory.block) > device {
@@ -251,15 +252,15 @@ impl Session {
         let backends = workers.into_iter().map(|worker| Box::new(worker) as Box<dyn CountBackend>).collect();
         Ok(ChosenBackends {
             backends,
-            device,
+            device_budget: device,
             largest_row_block,
             floor: least,
             methods,
             on_host,
             division,
             least_on_host,
-            driver,
-            beside,
+            driver_bytes,
+            opened_early,
         })
     }
 }

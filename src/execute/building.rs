@@ -24,15 +24,16 @@ const MOST_AT_ONCE: u64 = 128;
 const VARIABLE: &str = "TRIMILL_BATCH";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Building {
+pub struct BatchPlan {
     pub many: usize,
     pub block: Bytes,
+    /// The most that spills take of the disk at a time.
     pub disk: Bytes,
 }
 
 impl Planned {
     /// Chooses how `parts` partitions are built; `kept`: all of them stay on disk.
-    pub(super) fn building(&self, parts: usize, kept: bool) -> Result<Building> {
+    pub(super) fn plan_batches(&self, parts: usize, kept: bool) -> Result<BatchPlan> {
         let Self { session, graph, plan, limits, chosen, .. } = self;
         let division = chosen.division;
         let memory = division.building.unwrap_or_default() + division.counting.saturating_sub(chosen.on_host);
@@ -44,7 +45,7 @@ impl Planned {
             // One spill for each device besides those of two batches.
             disk_at_most(plan, parts.min(2 * many + limits.parts as usize)).saturating_sub(division.spills)
         };
-        let chosen = |many: usize| Building { many, block, disk: disk(many) };
+        let chosen = |many: usize| BatchPlan { many, block, disk: disk(many) };
         if let Some(many) = hook(VARIABLE).and_then(|many| many.parse().ok()) {
             return Ok(chosen(usize::max(many, 1)));
         }
@@ -60,13 +61,13 @@ impl Planned {
     }
 
     /// `locals` are the sets of the partitions, which are built in `dir`, or in memory within `room`.
-    pub(super) fn builders<'a>(
+    pub(super) fn batch_builder<'a>(
         &'a self,
         locals: &'a Assignment,
         dir: &'a SpillDir,
         room: &'a SharedBudget,
-        building: Building,
-    ) -> Builders<'a> {
+        batches: BatchPlan,
+    ) -> BatchBuilder<'a> {
         let Self { graph, plan: Plan { sizes, row_block_limit, .. }, fingerprint, session, .. } = self;
         let builder = Builder {
             graph,
@@ -79,21 +80,21 @@ impl Planned {
             fingerprint: *fingerprint,
             durable: dir.keeps,
         };
-        Builders { builder, building, pool: &session.pool, resumes: dir.lasts }
+        BatchBuilder { builder, batches, pool: &session.pool, resumes: dir.lasts }
     }
 }
 
-pub struct Builders<'a> {
+pub struct BatchBuilder<'a> {
     pub(super) builder: Builder<'a>,
-    building: Building,
+    batches: BatchPlan,
     pool: &'a ThreadPool,
     /// Whether valid spills of an earlier start are used.
     resumes: bool,
 }
 
-impl Builders<'_> {
+impl BatchBuilder<'_> {
     pub fn batch(&self, parts: &[u32], control: &Control) -> Result<Vec<BuiltPartition>> {
-        parallel::within(self.pool, || self.builder.build(self.building.block, parts, control))
+        parallel::within(self.pool, || self.builder.build(self.batches.block, parts, control))
     }
 
     /// Builds the missing ones of `parts` in order; hands the partitions of a batch to `each` until `each` breaks.
@@ -104,7 +105,7 @@ impl Builders<'_> {
         mut each: impl FnMut(BuiltPartition) -> ControlFlow<()>,
     ) -> Result<()> {
         let Builder { dir, fingerprint, .. } = self.builder;
-        for parts in parts.chunks(self.building.many) {
+        for parts in parts.chunks(self.batches.many) {
             let (mut built, mut missing) = (Vec::new(), Vec::new());
             for &part in parts {
                 let found = if self.resumes { BuiltPartition::found(dir, part, fingerprint)? } else { None };

@@ -7,7 +7,7 @@ use trimill_system::{Bytes, Error, Result};
 
 pub(super) struct ChosenBackends {
     pub backends: Vec<Box<dyn CountBackend>>,
-    pub device: Bytes,
+    pub device_budget: Bytes,
     /// The largest row block, unless the user named a size.
     pub largest_row_block: Bytes,
     pub floor: Bytes,
@@ -18,9 +18,9 @@ pub(super) struct ChosenBackends {
     pub division: Division,
     pub least_on_host: Bytes,
     /// Bytes that GPU drivers mapped in the process when they started.
-    pub driver: Bytes,
+    pub driver_bytes: Bytes,
     /// Whether the GPUs were opened while other work ran.
-    pub beside: bool,
+    pub opened_early: bool,
 }
 
 impl ChosenBackends {
@@ -30,15 +30,15 @@ impl ChosenBackends {
 
     /// Fails if the largest partition, which cannot be cut again, exceeds the device's budget, which is `asked` or a part of the host's.
     pub(super) fn holds(&self, largest: Bytes, what: &str, needs: &HostNeeds, asked: Option<Bytes>) -> Result<()> {
-        if largest <= self.device {
+        if largest <= self.device_budget {
             return Ok(());
         }
         // A quarter more than what is missing, since a method's tables may grow with the budget.
-        let enough = Bytes(self.device.get() + (largest - self.device).get() * 5 / 4);
+        let enough = Bytes(self.device_budget.get() + (largest - self.device_budget).get() * 5 / 4);
         let on_device = (self.gpus() > 0 || asked.is_some_and(|asked| asked < enough)).then_some(enough);
         // Counting on the CPU takes half of what is left if no budget is named.
         let share = if asked.is_some() { 1 } else { 2 };
-        let (budget, missing) = (needs.host.budget(), enough - self.device);
+        let (budget, missing) = (needs.host.budget(), enough - self.device_budget);
         let least = if on_device.is_none() { budget + Bytes(share * missing.get()) } else { budget };
         let host = || needs.enough(Bytes(share * enough.get()), 0).max(least);
         let on_host = (self.gpus() == 0).then(host).filter(|&host| host > budget);
@@ -46,7 +46,7 @@ impl ChosenBackends {
         let flags: Vec<String> =
             [raised("--device-memory", on_device), raised("--host-memory", on_host)].into_iter().flatten().collect();
         let error = Error::memory(format!("{what} takes {} bytes ({largest})", largest.get()))
-            .expected(format!("at most {}, the device budget", self.device))
+            .expected(format!("at most {}, the device budget", self.device_budget))
             .advice(format!("raise {} or more", flags.join(" and ")));
         Err(match (on_device, on_host) {
             (None, Some(host)) => error.wanting(host),

@@ -13,7 +13,7 @@ use trimill_system::{Error, Result};
 /// Writes the scripts, which count with `program`; `force` replaces existing ones that differ.
 pub fn cluster(run: &Path, cluster: &ClusterTable, program: Option<&Path>, force: bool) -> Result<ClusterReport> {
     cluster.check()?;
-    let prepared = RunDir::share(run)?.1;
+    let prepared = RunDir::open_for_shard(run)?.1;
     let (asked, parts, job) = tasks(cluster, &prepared);
     if asked > parts {
         tracing::warn!(
@@ -28,7 +28,7 @@ pub fn cluster(run: &Path, cluster: &ClusterTable, program: Option<&Path>, force
 
 /// Fails if a job is already prepared in `run` and its existing scripts differ, unless `force`.
 pub fn check_scripts(run: &Path, cluster: &ClusterTable, program: Option<&Path>, force: bool) -> Result<()> {
-    let (Ok((_, prepared)), Some(program)) = (RunDir::share(run), program) else { return Ok(()) };
+    let (Ok((_, prepared)), Some(program)) = (RunDir::open_for_shard(run), program) else { return Ok(()) };
     cluster::scripts(cluster, run, program, tasks(cluster, &prepared).2, force).map(drop)
 }
 

@@ -11,7 +11,7 @@ use super::counting::CountedAll;
 use super::details::{Details, ends_job};
 use super::graph::{Opened, Prepared, device_memory_for};
 use super::planned::Planned;
-use super::recorded_plan::recorded;
+use super::recorded_plan::recorded_plan;
 use super::results::result_of;
 use super::session::{Purpose, Session};
 use super::vertices::VertexSums;
@@ -97,15 +97,15 @@ impl Opened<'_> {
         let Session { job, run, pool, .. } = &self.session;
         let Some(run) = run.as_ref().filter(|run| run.has_result()) else { return Ok(None) };
         let Some(origin) = &self.origin else { return Ok(None) };
-        let plan = parallel::within(pool, || recorded(run, &job.settings, &origin.lasting()?, None, 1))?;
+        let plan = parallel::within(pool, || recorded_plan(run, &job.settings, &origin.lasting()?, None, 1))?;
         let result = match plan {
             Some((plan, _)) if self.session.has_kept_spills(plan.fingerprint) => {
                 unless_damaged(run.finished(plan.fingerprint), "it is put together again")?
             }
             _ => None,
         };
-        let whole = |result: &RunResult| job.is_done(run, result);
-        let Some(result) = result.filter(whole) else { return Ok(None) };
+        let is_done = |result: &RunResult| job.is_done(run, result);
+        let Some(result) = result.filter(is_done) else { return Ok(None) };
         tracing::info!("{}: counted on an earlier start", run.path().display());
         run.announce(job.replaced(), job.temporary_spills(), true)?;
         self.session.tidy();
@@ -128,18 +128,18 @@ impl Planned {
     fn count(mut self) -> Result<RunResult> {
         let path = self.graph.path().map(Path::to_path_buf);
         let seconds = self.counting_seconds();
-        let (whole, mut backends) = (self.is_shared(), std::mem::take(&mut self.chosen.backends));
+        let (in_shares, mut backends) = (self.counts_in_shares(), std::mem::take(&mut self.chosen.backends));
         let mut stages = std::mem::take(&mut self.stages);
         let stages_to_come = self.session.counting_stages(&self.limits.machine, seconds, self.graph.edges());
         self.session.control.expect(&stages_to_come);
         let (backend, method) = (backends[0].name(), backends[0].method());
         let Session { run, control, .. } = &self.session;
         let details = Details::new(&self.session, &self.graph, self.fingerprint)?;
-        let counted = match whole {
+        let counted = match in_shares {
             true => self.count_shares(&mut backends, &mut stages),
             false => self.count_partitions(&mut backends, &details, &mut stages),
         };
-        let counted = Session::unless_graph_damaged(counted, path.as_deref());
+        let counted = Session::removing_damaged_graph(counted, path.as_deref());
         let (CountedAll { partitions, devices }, kept) = Error::answered(counted)?;
         tracing::debug!("partitions are counted");
         // Returns freed memory to the system before tables are written.
@@ -155,7 +155,7 @@ impl Planned {
             devices,
             stages,
             peak_host_bytes: self.peak_now(),
-            driver_host_bytes: self.chosen.driver,
+            driver_host_bytes: self.chosen.driver_bytes,
             device_memory: self.limits.device,
             seconds: self.session.seconds(),
             ..result_of(&self.session, &graph.figures())
@@ -164,7 +164,7 @@ impl Planned {
         let mut written = kept;
         if !matches!(details, Details::Total) {
             let finished = details.finish(&self.session, backends, &mut result);
-            let finished = Session::unless_graph_damaged(finished, path.as_deref());
+            let finished = Session::removing_damaged_graph(finished, path.as_deref());
             if ends_job(&finished) {
                 self.session.remove_finished();
                 return finished.map(|()| result);

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use super::building::Builders;
+use super::building::BatchBuilder;
 use super::details::Details;
 use super::planned::Planned;
 use super::queue::{Item, Queue};
@@ -39,8 +39,7 @@ pub(super) struct CountedAll {
 }
 
 impl Planned {
-    /// Counts all partitions; the first error, of the builder or a device, stops all. If only a manifest cannot be written, the error has the result.
-    /// Backends whose devices failed are removed.
+    /// Counts all partitions until an error. If only a manifest cannot be written, the error has the result. Removes backends whose devices failed.
     pub(super) fn count_partitions(
         &self,
         backends: &mut Vec<Box<dyn CountBackend>>,
@@ -70,22 +69,22 @@ impl Planned {
         let mut order = plan.order(backends.len());
         order.retain(|&part| before.results.iter().all(|result| result.id != part));
         let together = control.part();
-        let building =
-            place.is_some().then(|| self.building(order.len(), session.job.settings.spill.keep())).transpose()?;
-        check_room(self.disk_needs(building.as_ref())?)?;
+        let batches =
+            place.is_some().then(|| self.plan_batches(order.len(), session.job.settings.spill.keep())).transpose()?;
+        check_room(self.disk_needs(batches.as_ref())?)?;
         self.begin()?;
         place.iter_mut().try_for_each(|(_, dir)| dir.writes(&order))?;
-        let spilling = place.as_ref().zip(building);
-        let builders = spilling.map(|((locals, dir), building)| self.builders(locals, dir, &room, building));
-        let queue = match building {
+        let spilling = place.as_ref().zip(batches);
+        let batch_builder = spilling.map(|((locals, dir), batches)| self.batch_builder(locals, dir, &room, batches));
+        let queue = match batches {
             None => Queue::of(order.iter().map(|&part| Item::Range(part)), backends.len()),
-            Some(building) => Queue::new(building.many.max(backends.len()), backends.len()),
+            Some(batches) => Queue::new(batches.many.max(backends.len()), backends.len()),
         };
         let work = SharedWork {
             partitions: self.partitions(journal.as_ref(), details),
             pool,
             queue: &queue,
-            builders: builders.as_ref(),
+            batch_builder: batch_builder.as_ref(),
             task: &task,
             unit,
             control: &together,
@@ -174,7 +173,7 @@ fn build_and_count(
     work: &SharedWork<'_>,
 ) -> Vec<Result<DeviceOutcome>> {
     std::thread::scope(|scope| {
-        let builds = work.builders.map(|builders| spawn(scope, "building", || build_all(order, builders, work)));
+        let builds = work.batch_builder.map(|builder| spawn(scope, "building", || build_all(order, builder, work)));
         let builds = match builds.transpose() {
             Ok(builds) => builds,
             Err(error) => return vec![Err(error)],
@@ -192,14 +191,14 @@ fn build_and_count(
 }
 
 /// The builder thread; ends early when it fails, is stopped, or all devices have failed.
-fn build_all(order: &[u32], builders: &Builders<'_>, work: &SharedWork<'_>) -> Result<()> {
+fn build_all(order: &[u32], builder: &BatchBuilder<'_>, work: &SharedWork<'_>) -> Result<()> {
     let put = |built| {
         let start = Instant::now();
         let taken = work.queue.put(Item::Built(Box::new(built)));
         work.control.waited(TrackKind::Building, "a device", start);
         if taken { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
-    let build = || builders.build(order, work.control, put);
+    let build = || builder.build(order, work.control, put);
     let built = guarded(BUILDER, build).and_then(|built| built);
     if built.is_err() {
         work.control.stop();

@@ -95,10 +95,10 @@ pub(super) fn count_queue<'a>(
         share.results.push(result);
         share.times.add_counted(&counted);
         if let Item::Built(built) = &taken.item
-            && let Some(builders) = work.builders
+            && let Some(batch_builder) = work.batch_builder
         {
             share.times.add_built(built);
-            if builders.builder.durable {
+            if batch_builder.builder.durable {
                 share.kept.push(built.spill.clone());
             } else if built.spill.memory.is_none() {
                 disk::remove(&built.spill.path)?;
@@ -128,12 +128,12 @@ fn count_item(
         counted.reading += source.reading();
         Ok(counted)
     };
-    match (count(source, item, backend), &mut *item, work.builders) {
-        (Err(PartitionFailure::Job(error)), Item::Built(built), Some(builders))
+    match (count(source, item, backend), &mut *item, work.batch_builder) {
+        (Err(PartitionFailure::Job(error)), Item::Built(built), Some(batch_builder))
             if error.kind() == Kind::Data && error.path() == Some(&*built.spill.path) =>
         {
             tracing::warn!("{}: partition {} is built again", error.unadvised(), built.part);
-            **built = builders.batch(&[built.part], work.control)?.remove(0);
+            **built = batch_builder.batch(&[built.part], work.control)?.remove(0);
             let source = Spilled::new(SpillReader::reopen(&built.spill)?);
             count(Ahead::new(Box::new(source), Bytes::ZERO, Bytes::ZERO), item, backend)
         }

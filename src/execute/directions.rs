@@ -70,7 +70,7 @@ impl Session {
             output: OutputTable { clustering: Some(true), ..OutputTable::default() },
             ..asked
         };
-        let job = Job { name: None, settings, recorded: false, ..self.job.clone() };
+        let job = Job { name: None, settings, has_timeline: false, ..self.job.clone() };
         let session = Self::open(job.without_counts().without_cache(), Purpose::Question, None, &self.control)?;
         let space = session.workspace();
         let space = Workspace { graph: space.graph.min(Bytes(left.get() / 2)), ..space };
@@ -85,7 +85,7 @@ impl Session {
         session.open_gpus(device_memory_for(made.edges(), made.vertices().into()))?;
         let prepared = Prepared { graph: made, origin: None, stages: Vec::new(), session };
         let planned = prepared.plan(1)?;
-        let (sums, counting) = planned.unless_damaged(Planned::at_vertices)?;
+        let (sums, counting) = planned.removing_damaged_graph(Planned::at_vertices)?;
         result.peak_host_bytes = result.peak_host_bytes.max(peak).max(counting);
         Ok(sums)
     }

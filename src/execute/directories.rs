@@ -35,7 +35,7 @@ impl Places {
         for dir in [spill_dir, work_dir].into_iter().flatten() {
             disk::make_dir(dir)?;
         }
-        let Some(run) = run.filter(|run| !run.is_shared()) else {
+        let Some(run) = run.filter(|run| !run.is_for_shard()) else {
             let spill = spill_dir.or(work_dir).map_or_else(disk::temporary_folder, Path::to_path_buf);
             let work = work_dir.unwrap_or(&spill).to_path_buf();
             disk::make_dir(&spill)?;

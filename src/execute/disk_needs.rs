@@ -1,6 +1,6 @@
 //! Disk space of counting: spilled partitions, sums of the triangles at vertices or on edges, and the files made of these sums.
 
-use super::building::Building;
+use super::building::BatchPlan;
 use super::count_memory::in_memory;
 use super::planned::Planned;
 use super::session::Session;
@@ -14,10 +14,10 @@ use trimill_system::disk::DiskNeed;
 use trimill_system::{Bytes, Result};
 
 impl Planned {
-    pub(super) fn disk_needs(&self, building: Option<&Building>) -> Result<Vec<DiskNeed>> {
+    pub(super) fn disk_needs(&self, batches: Option<&BatchPlan>) -> Result<Vec<DiskNeed>> {
         let Self { graph, plan, session, .. } = self;
         let Session { job, run, cache, work_dir, .. } = session;
-        let mut needs: Vec<DiskNeed> = building.map(|building| self.spills_needed(building)).into_iter().collect();
+        let mut needs: Vec<DiskNeed> = batches.map(|batches| self.spills_needed(batches)).into_iter().collect();
         let up_to = |what: &str, directory: &std::path::Path, most: Bytes, option: &str| {
             DiskNeed::new(what, directory, [Bytes::ZERO, most], option)
         };
@@ -45,9 +45,9 @@ impl Planned {
         Ok(needs)
     }
 
-    pub(super) fn spills_needed(&self, building: &Building) -> DiskNeed {
+    pub(super) fn spills_needed(&self, batches: &BatchPlan) -> DiskNeed {
         // The lower bound is 0, since blocks are compressed.
-        let bytes = [Bytes::ZERO, building.disk];
+        let bytes = [Bytes::ZERO, batches.disk];
         DiskNeed::new("the spilled partitions", &self.session.spill_dir, bytes, "--spill-dir")
     }
 

@@ -17,7 +17,7 @@ use trimill_counting::{CountBackend, EdgeShare, Scope};
 use trimill_system::{Bytes, Result};
 
 impl Planned {
-    pub(super) fn is_shared(&self) -> bool {
+    pub(super) fn counts_in_shares(&self) -> bool {
         let whole = self.plan.parts() == 1 && self.plan.cut.mode() == Mode::InPlace;
         let backends = &self.chosen.backends;
         whole && backends.len() > 1 && backends.iter().all(|backend| backend.footprint().scope == Scope::SharesOfGraphs)

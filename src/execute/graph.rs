@@ -107,7 +107,7 @@ impl Session {
     }
 
     /// If `outcome` shows that the graph file at `path` is damaged, removes it, so that the next start makes it again. It must not be shared.
-    pub(crate) fn unless_graph_damaged<T>(outcome: Result<T>, path: Option<&Path>) -> Result<T> {
+    pub(crate) fn removing_damaged_graph<T>(outcome: Result<T>, path: Option<&Path>) -> Result<T> {
         outcome.map_err(|error| match path {
             Some(path) if error.kind() == Kind::Data && error.path() == Some(path) && disk::remove(path).is_ok() => {
                 error.advice("it was removed: start again, and it is made again")

@@ -58,7 +58,7 @@ pub(super) struct HostNeeds {
     pub(super) counts: CountsWanted,
     pub(super) spill_to: SpillTo,
     /// Whether the input is spilled partitions, so that none are built.
-    pub(super) spilled: bool,
+    pub(super) counts_kept_spills: bool,
     /// Whether this is a shard of a prepared job: it builds no partitions and adds up no counts.
     pub(super) shard: bool,
     /// Whether METIS assigns the vertices, for which this process holds the graph by id.
@@ -116,7 +116,7 @@ impl HostNeeds {
         }
         self.can_write(least, gpus)?;
         let streaming = counting(self.streaming(gpus));
-        if self.mode == Some(Mode::InPlace) || self.spilled {
+        if self.mode == Some(Mode::InPlace) || self.counts_kept_spills {
             return streaming.map(unbuilt);
         }
         let planned = host.left(&self.planning());
@@ -195,8 +195,8 @@ impl HostNeeds {
 
     /// While rank ranges or existing spills are counted.
     fn streaming(&self, gpus: u64) -> Needs {
-        match self.spilled || (self.shard && self.mode == Some(Mode::Spilled)) {
-            true => self.spilled(gpus),
+        match self.counts_kept_spills || (self.shard && self.mode == Some(Mode::Spilled)) {
+            true => self.counting_spills(gpus),
             false => self.counting("count in the in-place mode", gpus),
         }
     }
@@ -312,7 +312,7 @@ impl HostNeeds {
             .buffers(Bytes(3 * LEAST_BLOCK.get()))
     }
 
-    fn spilled(&self, gpus: u64) -> Needs {
+    fn counting_spills(&self, gpus: u64) -> Needs {
         // For each device's partition: the ranks of its vertices; if edges are counted, also its locals and the numbers of a row block.
         let (ranks, rows) = match (self.counts.edges, self.counts.vertices) {
             (true, _) => (12 * gpus.max(1), Bytes(gpus.max(1) * block_of_pass(self.host).get())),
@@ -326,7 +326,7 @@ impl HostNeeds {
 
     fn building(&self, gpus: u64) -> Needs {
         let (threads, n) = (self.host.threads(), self.size.vertices);
-        self.spilled(gpus)
+        self.counting_spills(gpus)
             .array(PER_BUILT, n.into(), "vertices")
             .fixed(format!("blocks of spills of {}", plural(threads, "thread", "threads")), Bytes(threads * CODERS))
             .fixed("a partition that is built", self.least_building())

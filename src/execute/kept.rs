@@ -73,7 +73,7 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
             .at(dir)
             .expected("a method that counts partitions"));
     }
-    let (device, driver) = (chosen.device, chosen.driver);
+    let (device, driver) = (chosen.device_budget, chosen.driver_bytes);
     let (backend, method) = (chosen.backends[0].name(), chosen.backends[0].method());
     let start = Instant::now();
     let (all, devices) = chosen.count(&spills, &Details::Total, &needs, &session)?;

@@ -22,7 +22,7 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
     let Some(path) = how.settings.run.dir.clone() else {
         return Err(Error::usage("no run directory"));
     };
-    let prepared = RunDir::share(&path)?.1;
+    let prepared = RunDir::open_for_shard(&path)?.1;
     let session = Session::open(prepared.counted_as(how), Purpose::Count, None, control)?;
     let Session { job, run, .. } = &session;
     let Some(run) = run else { return Err(Error::defect("a merge without a run directory")) };

@@ -1,6 +1,5 @@
-//! Plans the graph again with larger budgets. Output: partitions and seconds with twice the device's budget, with one that holds the whole graph,
-//! with twice the host's budget, and with the largest useful one. Budgets that save no time are left out, and so are larger device budgets if
-//! assigning the vertices again is expensive.
+//! Plans the graph again with larger budgets. Output: partitions and seconds with twice the device's budget, one that holds the whole graph, twice
+//! the host's budget, and the largest useful one. Left out: budgets that save no time, and larger device budgets if assigning vertices again is slow.
 
 use std::sync::atomic::AtomicU64;
 
@@ -8,7 +7,7 @@ use super::chosen::ChosenBackends;
 use super::estimates::{Estimating, JobEstimate};
 use super::planning::Planning;
 use crate::job::Parts;
-use crate::plan::{BudgetFrom, PlanLimits, whole};
+use crate::plan::{BudgetFrom, PlanLimits, whole_graph_bytes};
 use crate::report::plan::{MemoryBudget, MoreMemory};
 use trimill_counting::Footprint;
 use trimill_system::memory::HostMemory;
@@ -51,19 +50,19 @@ impl Estimating<'_> {
         Ok(found)
     }
 
-    fn whole(&self, footprint: &Footprint) -> Bytes {
-        whole(&self.planning.graph.size(), footprint, self.planning.limits.row_block)
+    fn whole_graph_bytes(&self, footprint: &Footprint) -> Bytes {
+        whole_graph_bytes(&self.planning.graph.size(), footprint, self.planning.limits.row_block)
     }
 
     /// A device budget that holds the whole graph, with the method that is chosen for it.
     fn holds_all(&self) -> Result<Bytes> {
         let Planning { session, footprint, .. } = self.planning;
-        let mut bytes = rounded_up(self.whole(&footprint));
+        let mut bytes = rounded_up(self.whole_graph_bytes(&footprint));
         // Iterates, since the method chosen for this budget may take more.
         for _ in 0..4 {
             let chosen = self.chosen(Some(bytes), session.host.budget())?;
-            let needed = self.whole(&chosen.backends[0].footprint());
-            if needed <= chosen.device {
+            let needed = self.whole_graph_bytes(&chosen.backends[0].footprint());
+            if needed <= chosen.device_budget {
                 break;
             }
             bytes = rounded_up(needed.max(Bytes(bytes.get() / 16 * 17)));
@@ -84,7 +83,7 @@ impl Estimating<'_> {
                 return Ok(true);
             }
             let chosen = if cuts { Some(self.chosen(None, host)?) } else { None };
-            Ok(chosen.is_some_and(|of| of.device < self.whole(&of.backends[0].footprint())))
+            Ok(chosen.is_some_and(|of| of.device_budget < self.whole_graph_bytes(&of.backends[0].footprint())))
         };
         for times in 0..=DOUBLINGS {
             if !lacks(doubled(times))? {
@@ -106,7 +105,7 @@ impl Estimating<'_> {
 
     fn within(&self, device: Option<Bytes>, host: Bytes) -> Result<JobEstimate> {
         let chosen = self.chosen(device, host)?;
-        let ChosenBackends { device, largest_row_block, .. } = chosen;
+        let ChosenBackends { device_budget: device, largest_row_block, .. } = chosen;
         let Planning { session, graph, limits, .. } = self.planning;
         let limits = &PlanLimits { device, largest_row_block, ..*limits };
         let planning = Planning::new(session, graph, &chosen, limits);

@@ -84,7 +84,7 @@ impl Opening {
         }
     }
 
-    pub(super) fn is_beside(&self) -> bool {
+    pub(super) fn is_early(&self) -> bool {
         self.driver.is_none()
     }
 

@@ -34,7 +34,7 @@ pub fn partition(job: Job, metis: Option<Helper>, control: &Control) -> Result<P
     (job.settings.spill.to, job.settings.spill.keep) = (Some(SpillTo::Disk), Some(true));
     let session = Session::open(job, Purpose::Count, metis, control)?;
     let planned = session.input(None)?.prepare()?.plan(1)?;
-    planned.unless_damaged(|planned| planned.spill(&directory))
+    planned.removing_damaged_graph(|planned| planned.spill(&directory))
 }
 
 impl Planned {
@@ -84,14 +84,14 @@ impl Planned {
         let Self { graph, plan, session: Session { control, .. }, .. } = self;
         let parts = plan.parts();
         let order: Vec<u32> = (0..parts).collect();
-        let building = self.building(order.len(), true)?;
-        check_room([self.spills_needed(&building)])?;
+        let batches = self.plan_batches(order.len(), true)?;
+        check_room([self.spills_needed(&batches)])?;
         let room = SharedBudget::new(Bytes::ZERO);
         dir.writes(&order)?;
         control.expect(&[ExpectedStage::new("spill", self.counting_seconds())]);
         let task = control.task("spill", Some(u64::from(parts)), Unit::Partitions);
         let (mut spills, mut times) = (Vec::new(), StageTimes::default());
-        self.builders(locals, &dir, &room, building).build(&order, control, |built| {
+        self.batch_builder(locals, &dir, &room, batches).build(&order, control, |built| {
             times.add_built(&built);
             spills.push(built.spill);
             task.advance(1);

@@ -25,7 +25,7 @@ use trimill_system::{Bytes, Control, Result, parallel};
 pub fn plan(job: Job, edges: Option<&dyn EdgeSource>, metis: Option<Helper>, control: &Control) -> Result<PlanReport> {
     let opened = Session::open(job, Purpose::Plan, metis, control)?.input(edges)?;
     let has_rows = opened.has_rows();
-    opened.prepare()?.plan(1)?.unless_damaged(|planned| planned.report(has_rows))
+    opened.prepare()?.plan(1)?.removing_damaged_graph(|planned| planned.report(has_rows))
 }
 
 impl Planned {
@@ -47,7 +47,7 @@ impl Planned {
         };
         let partitions = (0..).zip(plan.sizes.iter().zip(&plan.predictions)).map(planned).collect();
         let planning = self.planning();
-        let alternatives = match limits.whole {
+        let alternatives = match limits.whole_graph_method {
             Some(_) => Vec::new(),
             None => {
                 let mode = job.settings.mode().unwrap_or(plan.cut.mode());
@@ -58,13 +58,13 @@ impl Planned {
         if let Some(estimates) = estimates.as_mut().filter(|estimates| !estimates.sized && planning.builds) {
             let child_peak = AtomicU64::new(0);
             let runs = parallel::within(pool, || planning.sets(&Partitioner::Contiguous, &child_peak))?;
-            estimates.spilled = planning.planner().spilled(&runs);
+            estimates.spilled = planning.planner().spilled_seconds(&runs);
             estimates.sized = true;
         }
         let mut advice = Vec::from_iter(self.advice_on_parts());
         let keeps = job.settings.spill.keep();
-        let building = spills.then(|| self.building(plan.parts() as usize, keeps)).transpose()?;
-        let disks = DiskNeeds::by_disk(self.disk_needs(building.as_ref())?)?;
+        let batches = spills.then(|| self.plan_batches(plan.parts() as usize, keeps)).transpose()?;
+        let disks = DiskNeeds::by_disk(self.disk_needs(batches.as_ref())?)?;
         advice.extend(disks.iter().filter_map(|disk| disk.check().err()).map(|error| error.to_string()));
         let (estimate, more_memory) = parallel::within(pool, || -> Result<_> {
             let work = match limits.machine.gpus {
@@ -92,7 +92,7 @@ impl Planned {
             host_memory: session.host.budget(),
             smallest_host_memory: least_to_count.max(host_floors[0].bytes),
             host_floors,
-            disk_bytes: building.map_or(Bytes::ZERO, |building| building.disk),
+            disk_bytes: batches.map_or(Bytes::ZERO, |batches| batches.disk),
             disks,
             graph_bytes: graph.total_bytes(),
             preparing: estimate.preparing,

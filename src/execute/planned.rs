@@ -10,7 +10,7 @@ use super::chosen::{ChosenBackends, with_enough};
 use super::graph::Prepared;
 use super::host::HostNeeds;
 use super::planning::Planning;
-use super::recorded_plan::{fingerprint, recorded, resolved};
+use super::recorded_plan::{fingerprint, recorded_plan, resolved};
 use super::session::Session;
 use crate::count::method::LEAST_MEMORY_METHOD;
 use crate::job::file::PartitionTable;
@@ -41,7 +41,7 @@ pub(super) struct Planned {
     pub(super) chosen: ChosenBackends,
     pub(super) fingerprint: u128,
     /// Whether an earlier start recorded the plan.
-    recorded: bool,
+    plan_is_recorded: bool,
     /// Peak resident memory up to the plan, with a child process, without what drivers mapped (part of which may be included if GPUs were opened
     /// meanwhile). After the plan, the peak is measured anew.
     pub(super) peak: Bytes,
@@ -50,20 +50,19 @@ pub(super) struct Planned {
 
 impl Planned {
     pub(super) fn peak_now(&self) -> Bytes {
-        machine::peak_memory().saturating_sub(self.chosen.driver).max(self.peak)
+        machine::peak_memory().saturating_sub(self.chosen.driver_bytes).max(self.peak)
     }
 
-    pub(super) fn unless_damaged<T>(self, step: impl FnOnce(Self) -> Result<T>) -> Result<T> {
+    pub(super) fn removing_damaged_graph<T>(self, step: impl FnOnce(Self) -> Result<T>) -> Result<T> {
         let path = self.graph.path().map(Path::to_path_buf);
-        Session::unless_graph_damaged(step(self), path.as_deref())
+        Session::removing_damaged_graph(step(self), path.as_deref())
     }
 
-    /// Records the plan and the outputs in the run directory, if there is one, and removes an earlier result. Called after all checks of the job: a
-    /// start that is refused must leave a finished job as it is.
+    /// Records plan and outputs in any run directory, and removes an earlier result; called after all checks, as a refused start must change nothing.
     pub(super) fn begin(&self) -> Result<()> {
         let Session { job, run, .. } = &self.session;
         let Some(run) = run else { return Ok(()) };
-        if !self.recorded {
+        if !self.plan_is_recorded {
             PlanRecord::write(run.path(), self.fingerprint, &self.plan)?;
         }
         run.announce(job.replaced(), job.temporary_spills(), false)
@@ -101,19 +100,18 @@ impl Planned {
 }
 
 impl Prepared {
-    /// Plans at least `shards` partitions unless the job names a number, or uses the plan that an earlier start recorded. Removes a damaged graph
-    /// file, unless other processes share it.
+    /// Plans at least `shards` partitions unless the job names a number; or uses a recorded plan. Removes a damaged graph unless it is shared.
     pub(super) fn plan(self, shards: u32) -> Result<Planned> {
         let path = self.graph.path().filter(|_| !self.session.is_shard()).map(Path::to_path_buf);
-        Session::unless_graph_damaged(self.planned(shards), path.as_deref())
+        Session::removing_damaged_graph(self.plan_now(shards), path.as_deref())
     }
 
-    fn planned(self, shards: u32) -> Result<Planned> {
+    fn plan_now(self, shards: u32) -> Result<Planned> {
         let Self { session, graph, origin, mut stages } = self;
         let Session { job, control, .. } = &session;
         job.settings.output.check_ids(array_len(&graph))?;
         let identity = origin.map_or(Ok(String::new()), |origin| origin.lasting())?;
-        let recorded = session.recorded(&identity, graph.vertices(), shards)?;
+        let recorded = session.recorded_plan(&identity, graph.vertices(), shards)?;
         // The recorded mode needs its share of host memory, even if this start would choose another mode.
         let mode = recorded.as_ref().map(|(record, _)| record.mode).or(job.settings.mode());
         let graph = session.in_file_if_memory_lacks(graph, mode)?;
@@ -121,7 +119,7 @@ impl Prepared {
         let start = Instant::now();
         let mut chosen = session
             .backends(&needs, None)
-            .map_err(|error| session.with_recorded(error, recorded.as_ref(), &graph, &needs))?;
+            .map_err(|error| session.advising_for_recorded(error, recorded.as_ref(), &graph, &needs))?;
         control.did_stage("open devices", start);
         let start = Instant::now();
         let limits = session.plan_limits(&chosen, &graph, shards);
@@ -161,8 +159,8 @@ impl Prepared {
         refuse_parts(&limits, plan.parts())?;
         tell_other_parts(&plan, &job.settings.partition, limits.device);
         trim_heap();
-        let until_here = if chosen.beside { until_here } else { until_here.saturating_sub(chosen.driver) };
-        let peak = until_here.max((machine::peak_memory() + child_peak).saturating_sub(chosen.driver));
+        let until_here = if chosen.opened_early { until_here } else { until_here.saturating_sub(chosen.driver_bytes) };
+        let peak = until_here.max((machine::peak_memory() + child_peak).saturating_sub(chosen.driver_bytes));
         machine::reset_peak();
         control.did_stage("plan", start);
         stages.push(Stage::new("assign", plan.times[0], Bytes::ZERO, Bytes::of::<u32>(graph.vertices().into())));
@@ -179,7 +177,7 @@ impl Prepared {
             limits,
             chosen,
             fingerprint,
-            recorded: before.is_some(),
+            plan_is_recorded: before.is_some(),
             peak,
         })
     }
@@ -206,11 +204,11 @@ impl Session {
         if needs.metis && !joins { needs.floor_of_planning() + child } else { Bytes::ZERO }
     }
 
-    fn recorded(&self, identity: &str, vertices: u32, shards: u32) -> Result<Option<(PlanRecord, GraphCut)>> {
+    fn recorded_plan(&self, identity: &str, vertices: u32, shards: u32) -> Result<Option<(PlanRecord, GraphCut)>> {
         let Some(run) = &self.run else { return Ok(None) };
-        let recorded = || recorded(run, &self.job.settings, identity, Some(vertices), shards);
+        let recorded = || recorded_plan(run, &self.job.settings, identity, Some(vertices), shards);
         let recorded = parallel::within(&self.pool, recorded)?;
-        if run.is_shared() && recorded.is_none() {
+        if run.is_for_shard() && recorded.is_none() {
             // Never replanned, because other shards count by that plan.
             return Err(
                 Error::data(run.path(), "the plan of the prepared job is missing or damaged").advice(PREPARE_AGAIN)
@@ -220,7 +218,7 @@ impl Session {
     }
 
     /// Returns `error`, with a larger host budget in its advice if the recorded partitions need that when the cores count them.
-    fn with_recorded(
+    fn advising_for_recorded(
         &self,
         error: Error,
         recorded: Option<&(PlanRecord, GraphCut)>,
@@ -248,7 +246,7 @@ impl Session {
         let cached = graph.stored_bytes() <= Bytes(machine::memory().get() / 2);
         let of_host = chosen.gpus() == 0 && job.settings.memory.device.is_none();
         PlanLimits {
-            device: chosen.device,
+            device: chosen.device_budget,
             device_from: if of_host { BudgetFrom::Host } else { BudgetFrom::Device },
             largest_row_block: chosen.largest_row_block,
             row_block: job.settings.memory.block,
@@ -256,8 +254,8 @@ impl Session {
             parts: backends.len() as u32,
             shards,
             machine: self.machine(chosen.gpus(), cached),
-            whole: (backends[0].footprint().scope != Scope::Partitions).then(|| backends[0].method()),
-            spills_whole: job.settings.spill.keep(),
+            whole_graph_method: (backends[0].footprint().scope != Scope::Partitions).then(|| backends[0].method()),
+            spills_one_part: job.settings.spill.keep(),
             host_block: self.host_block(),
         }
     }

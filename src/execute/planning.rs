@@ -53,7 +53,7 @@ impl<'a> Planning<'a> {
             let choice = (method, *footprint);
             estimate(&graph.size(), &choice, &machine.rates, limits.device, limits.largest_row_block)
         });
-        let building = if plan.cut.mode() == Mode::Spilled { self.planner().spilled(plan) } else { 0.0 };
+        let building = if plan.cut.mode() == Mode::Spilled { self.planner().spilled_seconds(plan) } else { 0.0 };
         estimated.map_or_else(about, |of| of.seconds / machine.gpus.max(1) as f64) + building
     }
 

@@ -45,7 +45,7 @@ pub fn prepare(
     }
     opened.session.run.as_ref().map_or(Ok(()), RunDir::check_writable)?;
     let planned = opened.prepare()?.plan(shards.map_or(1, NonZeroU32::get))?;
-    planned.unless_damaged(|planned| planned.for_shards(shards))
+    planned.removing_damaged_graph(|planned| planned.for_shards(shards))
 }
 
 impl Session {

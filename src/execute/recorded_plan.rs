@@ -9,9 +9,10 @@ use crate::run_dir::{PlanRecord, RunDir};
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
 use trimill_system::{Bytes, Result};
 
-/// The plan that an earlier start of this job recorded in `run`, unless the job leaves the number of parts to the program and it has fewer than
-/// `shards`. `identity` is the job's input; if the graph's number of `vertices` is known, warns if a plan is rejected. A shard accepts it unchecked: it is compared with the prepared job elsewhere, and the input need not exist.
-pub(super) fn recorded(
+/// The plan that an earlier start recorded in `run`; `None` if it is another job's, or if the job leaves the number of parts to the program and there
+/// are fewer than `shards`. `identity` is the job's input; if the graph's number of `vertices` is known, warns of a rejected plan. A shard accepts it
+/// unchecked: it is compared with the prepared job elsewhere, and the input need not exist.
+pub(super) fn recorded_plan(
     run: &RunDir,
     settings: &Tables,
     identity: &str,
@@ -20,7 +21,7 @@ pub(super) fn recorded(
 ) -> Result<Option<(PlanRecord, GraphCut)>> {
     let Some((record, cut)) = run.planned(vertices)? else { return Ok(None) };
     let of_job = || fingerprint(settings, identity, &cut, record.block_bytes);
-    let why = if run.is_shared() {
+    let why = if run.is_for_shard() {
         return Ok(Some((record, cut)));
     } else if record.mode == Mode::InPlace && settings.spill.keep() {
         "has no spills, which are to be kept"

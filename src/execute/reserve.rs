@@ -1,7 +1,6 @@
-//! Reserves the budget of each GPU before anything is planned. All device memory is allocated here, so no allocation can fail later. If a GPU refuses
-//! its budget, because other programs hold memory, the job continues with what is free, with smaller row blocks and more partitions if necessary.
-//! Unless the user names a budget, a job takes no more than its estimated need: freeing all of a large GPU's memory takes a tenth of a second, and
-//! other programs may use the rest.
+//! Reserves each GPU's budget before anything is planned. All device memory is allocated here, so no allocation can fail later. If a GPU refuses its
+//! budget, because other programs hold memory, the job continues with what is free, with smaller row blocks and more partitions if needed. Unless the
+//! user names a budget, a job takes its estimated need at most: to free a large GPU takes a tenth of a second, and other programs may use the rest.
 
 use crate::count::cuda::Cuda;
 use trimill_counting::CountBackend;

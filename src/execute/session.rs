@@ -99,7 +99,7 @@ impl Session {
             if Directory::survey(dir.clone()).in_ram {
                 // Spills without a directory of their own are among the other temporary files.
                 let apart =
-                    self.job.settings.spill.dir.is_some() || self.run.as_ref().is_some_and(|run| !run.is_shared());
+                    self.job.settings.spill.dir.is_some() || self.run.as_ref().is_some_and(|run| !run.is_for_shard());
                 let option = if *dir == self.spill_dir && apart { "--spill-dir" } else { "--work-dir" };
                 tracing::warn!(
                     "{} is in RAM: what is written there takes memory; name a disk with {option}",
@@ -125,7 +125,7 @@ impl Session {
         let cache = cached.then(|| cache(&job.settings.cache)).flatten();
         let cache = match (cache, &mut run) {
             // Without the cache the graph is kept for later starts of this job.
-            (None, Some(run)) if !run.is_shared() && !run.is_read_only() => {
+            (None, Some(run)) if !run.is_for_shard() && !run.is_read_only() => {
                 run.make(&run.graphs())?;
                 Some(Cache::of_run(&run.graphs())?)
             }
@@ -133,7 +133,7 @@ impl Session {
         };
         let graph_memory = graph_memory(&job.settings, preparing.usable());
         let rates = MachineRates::of(job.settings.cache.dir.as_deref()).rates;
-        let control = control.recorded_if(job.recorded, begin);
+        let control = control.with_timeline_if(job.has_timeline, begin);
         Ok(Self {
             purpose: Purpose::Count,
             control,
@@ -157,7 +157,7 @@ impl Session {
     }
 
     pub fn is_shard(&self) -> bool {
-        self.run.as_ref().is_some_and(RunDir::is_shared)
+        self.run.as_ref().is_some_and(RunDir::is_for_shard)
     }
 
     /// Gives a file of counts its name. Unless forced, replaces only a file that existed when the job began.
@@ -176,8 +176,7 @@ impl Session {
         })
     }
 
-    /// After an interruption, removes the files that this job made, which the next start would refuse to replace. With a run directory they stay: the
-    /// next start continues from them.
+    /// After an interruption, removes this job's files, which the next start would refuse to replace; with a run directory, it continues from them.
     pub(super) fn remove_finished(&self) {
         if self.run.is_none() {
             // What cannot be removed stays, as after a kill.

@@ -28,7 +28,7 @@ pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardRe
     let Some(path) = how.settings.run.dir.clone() else {
         return Err(Error::usage("a shard, and no run directory").advice("name it with --run-dir"));
     };
-    let (run, prepared) = RunDir::share(&path)?;
+    let (run, prepared) = RunDir::open_for_shard(&path)?;
     let shard = chosen(choice, &prepared)?;
     let report = ShardReport::new(path.clone(), shard.to_string(), prepared.parts(), prepared.report.mode);
     let merged = ShardReport { merged: true, ..report.clone() };
@@ -39,16 +39,16 @@ pub fn shard(how: Job, choice: ShardChoice, control: &Control) -> Result<ShardRe
         return Ok(merged);
     }
     // If a shard is counted twice, a merge may remove files that its second process still reads and writes.
-    let is_merged = || RunDir::share(&path).and_then(|(run, _)| run.finished(prepared.fingerprint));
+    let is_merged = || RunDir::open_for_shard(&path).and_then(|(run, _)| run.finished(prepared.fingerprint));
     let session = Session::of_shard(prepared.counted_as(how), run, control);
-    match session.and_then(|session| counted(session, &prepared, shard, report)) {
+    match session.and_then(|session| count_shard(session, &prepared, shard, report)) {
         Ok(report) => Ok(ShardReport { seconds: begin.elapsed().as_secs_f64(), ..report }),
         Err(error) if error.kind() <= Kind::Resource && is_merged().is_ok_and(|result| result.is_some()) => Ok(merged),
         Err(error) => Err(error),
     }
 }
 
-fn counted(session: Session, prepared: &PreparedJob, shard: Shard, mut report: ShardReport) -> Result<ShardReport> {
+fn count_shard(session: Session, prepared: &PreparedJob, shard: Shard, mut report: ShardReport) -> Result<ShardReport> {
     let Session { job, run: Some(run), .. } = &session else {
         return Err(Error::defect("a shard without a run directory"));
     };
@@ -86,7 +86,7 @@ fn counted(session: Session, prepared: &PreparedJob, shard: Shard, mut report: S
         report.partitions.extend(counted.results);
     }
     report.partitions.sort_by_key(|result| result.id);
-    // Those of this shard are whole by now.
+    // This shard's own results are complete by now; those of other shards may be damaged.
     let counted = journal.counted_of(0..prepared.parts(), "must be counted again, by the shard that has it")?;
     report.missing = prepared.parts() - counted.into_keys().filter(has_counts).count() as u32;
     Ok(report)

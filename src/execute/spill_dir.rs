@@ -64,8 +64,7 @@ impl SpillDir {
         Self::new(dir, true, true, None)
     }
 
-    /// Begins to write the spills of `parts`. Removes the manifest of an earlier start: there must be none meanwhile. Records the files, to be removed
-    /// if the job does not complete.
+    /// Begins to write the spills of `parts`: removes an earlier start's manifest, and records the files, to be removed if the job does not complete.
     pub fn writes(&mut self, parts: &[u32]) -> Result<()> {
         disk::remove(&self.path.join(MANIFEST_NAME))?;
         if self.keeps && !self.lasts {
@@ -89,8 +88,8 @@ fn locked(dir: &Path) -> Result<FileLock> {
     })
 }
 
-/// If the manifest is unreadable and may be replaced, removes the spills of other jobs, after a warning. Errors: `dir` has the manifest of another job,
-/// or a spill that `is_other` by its fingerprint, if any.
+/// If the manifest is unreadable and may be replaced, removes the spills of other jobs, after a warning. Errors: `dir` has the manifest of another
+/// job, or a spill that `is_other` by its fingerprint, if any.
 fn take_over(dir: &Path, fingerprint: u128, replace: bool, is_other: impl Fn(Option<u128>) -> bool) -> Result<()> {
     let path = dir.join(MANIFEST_NAME);
     let mut unreadable = false;

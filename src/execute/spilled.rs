@@ -41,7 +41,8 @@ impl SpillsToCount<'_> {
             let footprint = chosen.backends[0].footprint();
             let partitions = manifest.partitions.iter().filter(|partition| wanted(partition.id));
             let spills = partitions.filter_map(|partition| manifest.open(dir, partition).ok());
-            let largest = spills.map(|spill| known(&spill, &footprint, chosen.device).1.peak).max().unwrap_or_default();
+            let largest =
+                spills.map(|spill| known(&spill, &footprint, chosen.device_budget).1.peak).max().unwrap_or_default();
             chosen.holds(largest, "the largest partition", needs, asked)
         })
     }
@@ -67,7 +68,7 @@ impl ChosenBackends {
             let (mut size, mut predicted) = (PartitionSize::default(), Prediction::default());
             if wanted(partition.id) {
                 let spill = manifest.open(dir, partition)?;
-                (size, predicted) = known(&spill, &footprint, self.device);
+                (size, predicted) = known(&spill, &footprint, self.device_budget);
                 if self.gpus() > 0 {
                     host_holds(predicted.largest_row_block, self.largest_row_block)
                         .map_err(|error| error.at(spill.path()))?;
@@ -89,7 +90,7 @@ impl ChosenBackends {
         let partitions = PartitionsToCount {
             known: PlannedFigures { sizes: &sizes, predictions: &predictions },
             ranges: None,
-            device_memory: self.device,
+            device_memory: self.device_budget,
             journal,
             details,
         };

@@ -1,7 +1,6 @@
 //! Counts the triangles at each vertex. A device holds a window of a partition's counters; with several windows, the partition is counted once for
-//! each. A window's counts are added to the sums after its whole pass has succeeded; if the device then fails, another one continues with the next
-//! window. With a run directory the counts of a partition are also written to a file, before its result is recorded, and a later start adds them
-//! from that file.
+//! each. A window's counts are added to the sums once its pass has succeeded; if the device then fails, another one continues with the next window.
+//! With a run directory the counts of a partition are written to a file, too, before its result is recorded, and a later start adds them from there.
 
 use std::path::Path;
 use std::time::Instant;

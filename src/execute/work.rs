@@ -2,7 +2,7 @@
 
 use rayon::ThreadPool;
 
-use super::building::Builders;
+use super::building::BatchBuilder;
 use super::details::Details;
 use super::queue::{Item, Queue};
 use super::results::PlannedFigures;
@@ -54,7 +54,7 @@ pub(super) struct SharedWork<'a> {
     pub(super) pool: &'a ThreadPool,
     pub(super) queue: &'a Queue<Item>,
     /// None if the partitions exist before they are counted.
-    pub(super) builders: Option<&'a Builders<'a>>,
+    pub(super) batch_builder: Option<&'a BatchBuilder<'a>>,
     pub(super) task: &'a Task,
     /// The unit of `task`: partitions, or arcs if the backend reports its progress.
     pub(super) unit: Unit,

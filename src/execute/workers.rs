@@ -36,8 +36,15 @@ impl PartitionsToCount<'_> {
         let (task, unit) = task_of(backends, items.len() as u64, arcs, control);
         let together = control.part();
         let queue = Queue::of(items, backends.len());
-        let work =
-            SharedWork { partitions: self, pool, queue: &queue, builders: None, task: &task, unit, control: &together };
+        let work = SharedWork {
+            partitions: self,
+            pool,
+            queue: &queue,
+            batch_builder: None,
+            task: &task,
+            unit,
+            control: &together,
+        };
         let outcomes = count_all(backends, &work);
         Ok(merged_outcomes(all_or_first_error(outcomes, control)?, backends))
     }

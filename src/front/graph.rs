@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Options, apart, counted, resolved, titled};
+use super::{Options, apart, count_with, resolved, titled};
 use crate::job::Job;
 use crate::job::file::Tables;
 use crate::job::job::STANDARD_INPUT;
@@ -136,7 +136,7 @@ impl<'a> Graph<'a> {
     pub fn count_with(&self, options: &Options, control: &Control) -> Result<RunResult> {
         let job = self.job(options)?;
         paths::check(&[job.paths()])?;
-        counted(job, |job| execute::count::count(job, self.edges(), options.helper.clone(), control))
+        count_with(job, |job| execute::count::count(job, self.edges(), options.helper.clone(), control))
     }
 
     /// What counting would take, partition by partition, and the smallest budgets that suffice. Counts nothing.

@@ -70,8 +70,7 @@ impl Options {
         self
     }
 
-    /// The most bytes of host memory that the job may take in addition to what the process holds already; by default half of the
-    /// machine's, or of the limit of the process's control groups.
+    /// The most host memory that a job may take beyond what the process holds; by default half of the machine's or the control groups' limit.
     pub fn host_memory(mut self, bytes: Bytes) -> Self {
         self.tables.memory.host = Some(bytes);
         self
@@ -126,8 +125,7 @@ impl Options {
         self
     }
 
-    /// The directory where prepared graphs are kept, so that the next count of the same file begins at partitioning; by default
-    /// `trimill` in the user's cache directory.
+    /// Where prepared graphs are kept, so that the next count of a file begins at partitioning; by default `trimill` in the user's cache directory.
     pub fn cache_dir(mut self, dir: impl Into<PathBuf>) -> Self {
         self.tables.cache.dir = Some(dir.into());
         self

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::graph::in_memory;
-use super::{Graph, Options, apart, check_no_run_dir, counted, resolved};
+use super::{Graph, Options, apart, check_no_run_dir, count_with, resolved};
 use crate::execute;
 use crate::execute::session::{Purpose, Session};
 use crate::job::file::{InputTable, Tables};
@@ -196,6 +196,6 @@ impl PreparedGraph {
         // What writes nothing replaces nothing; there may be thousands of inputs.
         let inputs = job.settings.paths_mut().next().map(|_| inputs);
         paths::check(&inputs.into_iter().chain([job.paths()]).collect::<Vec<_>>())?;
-        counted(job, |job| execute::count::count_prepared(job, graph, stages, options.helper.clone(), control))
+        count_with(job, |job| execute::count::count_prepared(job, graph, stages, options.helper.clone(), control))
     }
 }

@@ -1,5 +1,4 @@
-//! Settings by name, for callers whose users name them. The names are the keys of job files, or of the flags where keys would be unclear; settings
-//! of the program alone (what it writes, clusters) have none.
+//! Settings by name, for callers whose users name them: by keys of job files, or flags where keys are unclear. The program's own settings have none.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

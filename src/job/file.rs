@@ -1,11 +1,9 @@
 //! A job as typed: tables whose keys are all optional. Each setting is declared here, once: its key in job files, its flag, its type, and what
 //! help, the schema and its documentation say of it. Methods of its table give what it is if nothing was typed.
 //!
-//! Input: the text of a TOML file, or the flags of a command. Output: [`Tables`], which hold only what was typed;
-//! checks come later, in [`super::job`]. An unknown key is an error with its line, column and the likely
-//! name. Every table is a plain struct, and a variant with settings of its own has its own table
-//! (`[job.partition.metis]`), because tagged enums lose the position of an error. Paths that a comparison hands to its children as
-//! JSON keep all their bytes.
+//! Input: the text of a TOML file, or the flags of a command. Output: [`Tables`], only what was typed; checks come later, in [`super::job`]. An
+//! unknown key is an error with line, column and the likely name. Each table is a plain struct, and a variant with settings has a table of its own
+//! (`[job.partition.metis]`), since tagged enums lose an error's position. Paths in the JSON for a comparison's children keep all their bytes.
 
 mod cluster;
 mod output;

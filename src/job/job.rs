@@ -36,7 +36,8 @@ pub struct Job {
     #[serde(skip)]
     pub arrays: Option<CountArrays>,
     /// Whether a timeline is recorded, for a report or a trace.
-    pub recorded: bool,
+    #[serde(rename = "recorded")]
+    pub has_timeline: bool,
 }
 
 impl Job {
@@ -80,7 +81,7 @@ impl Job {
         }
     }
 
-    /// Refuses kept spills as the input of what needs the graph.
+    /// Refuses kept spills as the input of a command that needs the graph.
     pub fn check_is_graph(&self) -> Result<()> {
         match self.kept_spills() {
             Some(dir) => Err(Error::usage("holds spilled partitions, which can only be counted")

@@ -1,5 +1,4 @@
-//! `--set key=value`: changes a setting of a job file on the command line, with the effect that it would have in the file, so a relative path is
-//! taken from the file's folder:
+//! `--set key=value`: changes a setting of a job file on the command line, as if it were in the file (relative paths are from the file's folder):
 //!
 //! - `partition.parts=8` changes all jobs;
 //! - `job.NAME.partition.parts=8` changes the job called NAME.

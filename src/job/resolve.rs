@@ -49,8 +49,8 @@ impl Job {
                 .advice("write it to a file first, or leave out the run directory"));
         }
         let output = &settings.output;
-        let recorded = output.report.is_some() || output.trace.is_some();
-        if typed.cluster.engine.is_some() && recorded {
+        let has_timeline = output.report.is_some() || output.trace.is_some();
+        if typed.cluster.engine.is_some() && has_timeline {
             return Err(typist
                 .refuse("a report or a trace of a job that a cluster counts")
                 .expected("a job that is counted at once; `trimill merge` prints the result of the others"));
@@ -60,7 +60,7 @@ impl Job {
         }
         check_cluster(&typed.cluster, settings.run.dir.is_some()).map_err(|error| error.in_job(typist.name))?;
         let lcc_wanted = output.lcc.is_some().then_some(LccWanted { asked: output.directed, ..LccWanted::default() });
-        Ok(Self { name, inputs, settings, lcc_wanted, arrays: None, recorded })
+        Ok(Self { name, inputs, settings, lcc_wanted, arrays: None, has_timeline })
     }
 }
 

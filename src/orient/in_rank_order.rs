@@ -1,8 +1,7 @@
-//! Orients the rows of a mapped file in rank order, so that each is encoded once, into its file block, and none waits for others.
-//!
-//! Input: [`MappedRows`] of which every arc should have its reverse. Output: file blocks in rank order. The checks are those of
-//! [`super::row_pass`]; their outcome is known when all blocks are made. A thread copies some short rows of a block, looks up the ranks of all their
-//! successors in one loop, so that many of these reads are under way at a time, and then keeps, sorts and encodes row by row.
+//! Orients the rows of a mapped file in rank order, so that each is encoded once, into its file block, and none waits for others. Input:
+//! [`MappedRows`] of which every arc should have its reverse. Output: file blocks in rank order. The checks are those of [`super::row_pass`]; their
+//! outcome is known when all blocks are made. A thread copies some short rows of a block, looks up the ranks of all their successors in one loop, so
+//! that many of these reads are under way at a time, and then keeps, sorts and encodes row by row.
 //!
 //! Cost: a read of each row at a random place, two look-ups and two hashes for each edge, a sort of each row that is kept. Memory: the mapped file, 4
 //! bytes a vertex, and for each thread a file block.

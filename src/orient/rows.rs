@@ -1,8 +1,7 @@
-//! From clean rows to the oriented graph without sorting arcs, for inputs that list every edge from both ends.
-//!
-//! Input: [`AdjacencyRows`]. Output: the same oriented graph as by cleaning and [`super::orient`], in a file or in memory; or `None` if the rows,
-//! which are checked while they are read ([`row_pass`]), are not those of a clean graph. Degrees are the lengths of rows, so ranks are known before
-//! any arc is read. The rows of a directed graph whose arcs do not fit in memory for sorting are first united with their reverse ([`united`]).
+//! From clean rows to the oriented graph without sorting arcs, for inputs that list every edge from both ends. Input: [`AdjacencyRows`]. Output: the
+//! same oriented graph as by cleaning and [`super::orient`], in a file or in memory; or `None` if the rows, which are checked while they are read
+//! ([`row_pass`]), are not those of a clean graph. Degrees are the lengths of rows, so ranks are known before any arc is read. The rows of a directed
+//! graph whose arcs do not fit in memory for sorting are first united with their reverse ([`united`]).
 //!
 //! Threads take chunks of rows. The successors of smaller rank in a row are sorted, encoded, and buffered in memory ([`waiting`]), since rows are
 //! read in the order of ids and written in rank order. If not all fit, the input is read several times, so nothing is written but the graph.

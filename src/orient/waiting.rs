@@ -1,8 +1,7 @@
-//! Buffers encoded rows in memory until all rows of their bucket are there.
-//!
-//! Input: rows of ranks in any order, from many threads. Output: file blocks in rank order. A row is stored in its bucket ([`BlockBuckets`]) after
-//! its number there, its length and its number of bytes: long rows as a [sequence](trimill_graph::sequence) of distances, as in the file; short rows,
-//! for which the ends of a sequence would take too much, as LEB128. So nothing is sorted, and only the graph file is written.
+//! Buffers encoded rows in memory until all rows of their bucket are there. Input: rows of ranks in any order, from many threads. Output: file blocks
+//! in rank order. A row is stored in its bucket ([`BlockBuckets`]) after its number there, its length and its number of bytes: long rows as a
+//! [sequence](trimill_graph::sequence) of distances, as in the file; short rows, for which the ends of a sequence would take too much, as LEB128. So
+//! nothing is sorted, and only the graph file is written.
 //!
 //! When memory is full, the buckets of the largest ranks are emptied and take no more rows; their rows wait for another pass over the input.
 //!

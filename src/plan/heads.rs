@@ -1,8 +1,7 @@
-//! Cuts rank ranges into chunks by ranges of heads, so that many shards read less and take equally long.
-//!
-//! With P ranges, the last of P shards reads the whole graph, and all together (P + 1) / 2 times the graph. The chunks of one range all read its
-//! resident rows, but its row blocks are divided among them: with T even ranges, and as many chunks of each as there are ranges below it, S = T (T +
-//! 1) / 2 shards read 2 / T of the graph each, all together T times the graph. The price is that T ranges need more device memory than S.
+//! Cuts rank ranges into chunks by ranges of heads, so that many shards read less and take equally long. With P ranges, the last of P shards reads
+//! the whole graph, and all together (P + 1) / 2 times the graph. The chunks of one range all read its resident rows, but its row blocks are divided
+//! among them: with T even ranges, and as many chunks of each as there are ranges below it, S = T (T + 1) / 2 shards read 2 / T of the graph each,
+//! all together T times the graph. The price is that T ranges need more device memory than S.
 //!
 //! Chunks are cut for equal costs, by a sample of rows ([`super::cost`]), since most arcs lead to few heads.
 
@@ -25,7 +24,7 @@ const BINS: u64 = 1 << 9;
 /// The most chunks for each shard, if more chunks balance the shards better.
 const MOST: usize = 3;
 
-/// More chunks are worth their reading if they reduce the costliest shard's time at least to this share.
+/// More chunks, which read more, are cut only if they reduce the costliest shard's time at least to this share.
 const WORTH: f64 = 0.95;
 
 /// The number of ranges for `shards` shards: the least T with T (T + 1) / 2 >= `shards`.

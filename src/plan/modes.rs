@@ -30,7 +30,7 @@ impl Planner<'_> {
         }
         let Self { graph, limits, .. } = self;
         let least = Estimates {
-            in_place: self.in_place(&ranges),
+            in_place: self.in_place_seconds(&ranges),
             // A lower bound: every arc is resident in one of the partitions.
             spilled: limits.machine.spilling(graph.edges() as f64, graph.edges() as f64, graph.vertices().into()),
             sized: false,
@@ -39,12 +39,12 @@ impl Planner<'_> {
             return Ok(Plan { estimates: Some(least), ..ranges });
         }
         let runs = by_id()?;
-        let spilled = self.spilled(&runs);
+        let spilled = self.spilled_seconds(&runs);
         let estimates = Some(Estimates { spilled, sized: true, ..least });
         Ok(Plan { estimates, ..if spilled < least.in_place { runs } else { ranges } })
     }
 
-    fn in_place(&self, ranges: &Plan) -> f64 {
+    fn in_place_seconds(&self, ranges: &Plan) -> f64 {
         let graph = self.graph;
         let streamed: Bytes = ranges.predictions.iter().map(|predicted| predicted.stream).sum();
         let passes = streamed.get() as f64 / graph.csr_bytes().get().max(1) as f64;
@@ -53,7 +53,7 @@ impl Planner<'_> {
     }
 
     /// Seconds in the spilled mode, whose partitions are sized.
-    pub fn spilled(&self, sets: &Plan) -> f64 {
+    pub fn spilled_seconds(&self, sets: &Plan) -> f64 {
         let kept: u64 = sets.sizes.iter().map(|size| size.arcs_kept).sum();
         let edges = self.graph.edges() as f64;
         let machine = &self.limits.machine;

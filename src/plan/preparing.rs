@@ -1,8 +1,7 @@
-//! What preparing a graph takes: seconds of stages, passes over the input, bytes that wait on disk.
-//!
-//! Input: bounds of the graph, and how the host's memory is divided ([`crate::clean::workspace`]). Output: an estimate, from rates of one
-//! core measured on an H200 with 16 cores (docs/results/sequences-h200.md, waiting-arcs-h200.md, directed-h100.txt), to weigh a job's
-//! stages; docs/how-big.md compares it with measurements. Bounds of bytes, by which jobs are refused, are where the bytes are written.
+//! What preparing a graph takes: seconds of stages, passes over the input, bytes that wait on disk. Input: bounds of the graph, and how the host's
+//! memory is divided ([`crate::clean::workspace`]). Output: an estimate, from rates of one core measured on an H200 with 16 cores
+//! (docs/results/sequences-h200.md, waiting-arcs-h200.md, directed-h100.txt), to weigh a job's stages; docs/how-big.md compares it with measurements.
+//! Bounds of bytes, by which jobs are refused, are where the bytes are written.
 
 use super::cost::Machine;
 use crate::clean::Shares;

@@ -22,7 +22,7 @@ impl Planner<'_> {
         let start = Instant::now();
         let Self { graph, limits, control, .. } = *self;
         let Divided { space, row_block_limit, most } = self.divided()?;
-        let wanted = match limits.whole {
+        let wanted = match limits.whole_graph_method {
             Some(_) => 1,
             None => parts.unwrap_or(limits.parts).max(1),
         };
@@ -70,14 +70,14 @@ impl Planner<'_> {
         let fewest = self.cut(most.get(), false)?.len() as u64;
         let target = fewest.max(wanted.into());
         // With many file blocks, ranges consist of whole ones, which can be sent as stored.
-        let whole = self.graph.blocks() as u64 >= BLOCKS * target;
-        let mut ranges = self.cut(most.get(), whole)?;
+        let whole_blocks = self.graph.blocks() as u64 >= BLOCKS * target;
+        let mut ranges = self.cut(most.get(), whole_blocks)?;
         let target = (ranges.len() as u64).max(target);
         // Bisects for the least weight with which there are no more ranges than `target`.
         let (mut low, mut high) = ((all.get() / target).min(most.get()), most.get().min(all.get()));
         while high - low > (all.get() / target / EVEN).max(1) {
             let middle = low + (high - low) / 2;
-            let tried = self.cut(middle, whole)?;
+            let tried = self.cut(middle, whole_blocks)?;
             if tried.len() as u64 > target {
                 low = middle;
             } else {
@@ -87,13 +87,14 @@ impl Planner<'_> {
         Ok(ranges)
     }
 
-    /// Ranges of weight up to `most`, or of a single row or, with `whole` file blocks, a single block.
-    fn cut(&self, most: u64, whole: bool) -> Result<Vec<Range<u32>>> {
+    /// Ranges of weight up to `most`, or of a single row or, with `whole_blocks`, a single block.
+    fn cut(&self, most: u64, whole_blocks: bool) -> Result<Vec<Range<u32>>> {
         let (mut ranges, mut first) = (Vec::new(), 0);
         while first < self.graph.vertices() || ranges.is_empty() {
             self.control.check()?;
             let fits = |rows, arcs| self.footprint.resident(rows, arcs).get() <= most;
-            let end = if self.graph.vertices() == 0 { 0 } else { self.graph.last_fitting(first, whole, fits)? };
+            let end =
+                if self.graph.vertices() == 0 { 0 } else { self.graph.last_fitting(first, whole_blocks, fits)? };
             ranges.push(first..end);
             first = end;
         }

@@ -41,10 +41,10 @@ pub struct Assigned {
 
 impl Planner<'_> {
     /// Plans the graph as one partition, if it fits, is not to be spilled, and the partitioner need not be asked.
-    pub fn whole(&self, partitioner: &Partitioner, parts: Parts) -> Result<Option<Plan>> {
+    pub fn as_one_part(&self, partitioner: &Partitioner, parts: Parts) -> Result<Option<Plan>> {
         let Divided { space, .. } = self.divided()?;
         let one = partitioner.is_cheap() && parts.asked().unwrap_or(self.least_parts()) <= 1;
-        if self.limits.spills_whole || !space.whole_fits() || !one {
+        if self.limits.spills_one_part || !space.whole_fits() || !one {
             return Ok(None);
         }
         self.one_range().map(Some)
@@ -57,7 +57,7 @@ impl Planner<'_> {
 
     /// The least number of parts, unless the partitioner is given one.
     fn least_parts(&self) -> u32 {
-        if self.limits.whole.is_some() { 1 } else { self.limits.parts.max(self.limits.shards) }
+        if self.limits.whole_graph_method.is_some() { 1 } else { self.limits.parts.max(self.limits.shards) }
     }
 
     /// Asks a partitioner for its parts, and splits those that do not fit.
@@ -78,7 +78,7 @@ impl Planner<'_> {
         let parts_asked = assignment.parts();
         let bound = if assignment.parts() == 1 && whole_fits { whole } else { most };
         let assignment = assignment.split(bound.get(), weight);
-        let one = assignment.parts() == 1 && whole_fits && !self.limits.spills_whole;
+        let one = assignment.parts() == 1 && whole_fits && !self.limits.spills_one_part;
         let locals = (!one).then(|| assignment.by_rank(&vertices.order));
         Ok(Assigned { locals, parts_asked, time: start.elapsed() })
     }

@@ -1,7 +1,6 @@
-//! Prepares a graph on a device: the same graph, to the byte, as by [`crate::clean`] and [`crate::orient`].
-//!
-//! Arcs are copied to the device while they are read ([`super::collect`]); it sorts them, counts degrees and, once vertices are ranked,
-//! makes the bytes of the rows ([`trimill_kernels::prepare`]), which are written as file blocks here.
+//! Prepares a graph on a device: the same graph, to the byte, as by [`crate::clean`] and [`crate::orient`]. Arcs are copied to the device while they
+//! are read ([`super::collect`]); it sorts them, counts degrees and, once vertices are ranked, makes the bytes of the rows
+//! ([`trimill_kernels::prepare`]), which are written as file blocks here.
 //!
 //! Device memory: 16 bytes an arc and 4 an id ([`trimill_kernels::prepare::needed`]); with less, arcs are kept as sorted runs in host memory or on
 //! disk, in 1 to 4 bytes each ([`super::runs`]). Other host memory: degrees and ranks, 8 bytes an id, then 12 a vertex; and buffers.

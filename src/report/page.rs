@@ -49,7 +49,7 @@ const SCRIPTS: [&str; 15] = [
     include_str!("page/main.js"),
 ];
 
-/// What a result is of.
+/// The kind of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ResultKind {
@@ -66,7 +66,7 @@ pub enum ResultKind {
 /// A result, and what the page says of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PageEntry {
-    /// What the result is of.
+    /// The kind of the result.
     pub kind: ResultKind,
     /// The heading: the job's name or the input's.
     pub title: String,

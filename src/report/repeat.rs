@@ -116,7 +116,7 @@ mod tests {
         let asked = typed.settings.clone();
         let output = OutputTable { dir: None, report: None, against: None, ..asked.output };
         let settings = Tables { output, run: RunTable::default(), ..asked };
-        let without_results = Job { settings, recorded: false, ..typed.clone() };
+        let without_results = Job { settings, has_timeline: false, ..typed.clone() };
         assert_eq!(again(typed.clone(), &chosen), without_results);
         assert!(job("input.path = '-'").repeated(&chosen).is_none());
     }

@@ -1,8 +1,7 @@
 //! Allows one process at a time in a run directory; warns if the file system cannot lock files. The file `lock` is locked while the process has it
-//! open; its text has the process, and a random id, which only copies of the directory share. It appears atomically, locked and with its text on
-//! disk, so a file of that name without the text, and its directory, are not this program's, and the file is never written to. An exception is an
-//! empty file beside the record of a job, since a power failure may have erased the text. A prepared job without a lock file, such as a copy, gets
-//! a new one.
+//! open. Its text names the process and a random id, which only copies of the directory share. It appears atomically, locked and with its text. So a
+//! file of that name without the text belongs to another program, as does its directory, and is never written to; except an empty file beside a job's
+//! record, whose text a power failure may have erased. A prepared job without the file, such as a copy, gets a new one.
 
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};

@@ -75,8 +75,7 @@ pub fn announced(path: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
 }
 
 impl RunDir {
-    /// Announces the job's files elsewhere, and the directory of its temporary spills, before the first is written. Removes an existing result unless
-    /// it is `complete`, with all wanted counts.
+    /// Announces the job's files elsewhere and its directory of temporary spills before they are written. Removes a result unless it is `complete`.
     pub fn announce(&self, files: Vec<PathBuf>, spills: Option<&Path>, complete: bool) -> Result<()> {
         if !complete {
             self.forget_result()?;

@@ -83,9 +83,8 @@ impl JobRecord {
         Self { input: identity.files.clone(), ..self }
     }
 
-    /// If a start with the job `now` cannot continue the job `self`, recorded in `dir`: the error, which names each differing setting, old and new.
-    /// A setting does not differ if `now` asks for what `plan` chose, or leaves the choice to the planner. Files that can be compared only by
-    /// contents are hashed; `now` gets the hashes.
+    /// The error if a start with the job `now` cannot continue the job `self` of `dir`, with each differing setting, old and new. What `plan` chose,
+    /// or what is left to the planner, does not differ. Files that only contents can tell apart are hashed; `now` gets the hashes.
     pub fn refusal(
         &self,
         now: &mut Self,

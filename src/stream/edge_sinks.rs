@@ -87,8 +87,7 @@ impl<'a> PartitionEdgeSink<'a> {
         }
     }
 
-    /// Adds the counts in the buffer to the arcs of the row block of this range, with its rows if they are needed. Row blocks come in ascending
-    /// order.
+    /// Adds the counts in the buffer to the arcs of the row block of this range, with its rows if needed. Row blocks come in ascending order.
     pub(super) fn add_row_block(&mut self, range: &Range<u32>, rows: Option<&RowBlockView<'_>>) -> Result<()> {
         if range.end <= self.added.numbers {
             return Ok(());

@@ -1,10 +1,9 @@
 //! The counts of one partition, kept in a run directory: `part-00012.vertices`, or `part-00012.edges`.
 //!
-//! All integers are little-endian; a checksum is the XXH3 hash of 64 bits, seed 0. The header: magic `TRIMVERT` or `TRIMEDGE`, version
-//! (u32), number of the partition (u32), fingerprint of the job (u128), vertices or edges of the graph (u64), records (u32), checksum of
-//! all this (u64). A record: its first key (u64); the number of its keys (u32), in one block of 65,536 ranks or 262,144 arcs; the length of
-//! the frame (u32); a zstd frame of the counts at these consecutive keys, u64 at vertices and u32 on edges; checksum of all this (u64).
-//! Records of only zeros are left out; counts at the same key are added up.
+//! Integers are little-endian, checksums XXH3 (64 bits, seed 0). The header: magic `TRIMVERT` or `TRIMEDGE`, version (u32), number of the partition
+//! (u32), fingerprint of the job (u128), vertices or edges of the graph (u64), records (u32), checksum of all this (u64). A record: its first key
+//! (u64); the number of its keys (u32), in one block of 65,536 ranks or 262,144 arcs; the length of the frame (u32); a zstd frame of the counts at
+//! these consecutive keys, u64 at vertices and u32 on edges; checksum of all this (u64). Records of zeros are left out; counts at a key add up.
 //!
 //! `peeled.edges`, a checkpoint of the truss decomposition, has the same form, with the number [`PEELED`]. The file is written before the partition's
 //! result is recorded; without it, or if it is damaged, the partition is counted again. Lengths are checked before memory is allocated.

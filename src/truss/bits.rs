@@ -1,9 +1,7 @@
-//! The neighbours of every vertex as bits, where these are dense.
-//!
-//! A row is an ascending list of 64-bit words over the vertices, without empty words. Vertices are numbered by falling degree, so most neighbours are
-//! among the first, and a word holds many: 16 on average for cnr-2000 blown up by 6, and 7 for the last quarter of the edges of GAP-kron 20. So a row
-//! is read in a fraction of the time of [`Neighbours`]. A row with half of all words up to its last one also stores the empty ones, so that each is
-//! found by its index. Memory: 32 bytes a word, 20 a vertex and 8 an edge.
+//! The neighbours of every vertex as bits, where these are dense. A row is an ascending list of 64-bit words over the vertices, without empty words.
+//! Vertices are numbered by falling degree, so most neighbours are among the first, and a word holds many: 16 on average for cnr-2000 blown up by 6,
+//! and 7 for the last quarter of the edges of GAP-kron 20. So a row is read in a fraction of the time of [`Neighbours`]. A row with half of all words
+//! up to its last one also stores the empty ones, so that each is found by its index. Memory: 32 bytes a word, 20 a vertex and 8 an edge.
 
 pub(super) mod search;
 

@@ -1,9 +1,7 @@
-//! Peels on the cores.
-//!
-//! Falling edges are sorted by both ends ([`super::ends`]). Rows of neighbours are lists, where an edge's triangles are found at one end
-//! ([`super::triangles`]), or bits if these are dense, where each end lowers the edges of its own row ([`super::bits`]). Many rounds are short, so a
-//! round has four parallel steps: ends of edges, marks in rows, triangles, rows without these edges. Very many falling edges are treated in several
-//! groups; edges of later groups still count as left.
+//! Peels on the cores. Falling edges are sorted by both ends ([`super::ends`]). Rows of neighbours are lists, where an edge's triangles are found at
+//! one end ([`super::triangles`]), or bits if these are dense, where each end lowers the edges of its own row ([`super::bits`]). Many rounds are
+//! short, so a round has four parallel steps: ends of edges, marks in rows, triangles, rows without these edges. Very many falling edges are treated
+//! in several groups; edges of later groups still count as left.
 //!
 //! Cost of a round: for each falling edge, the row of one end, up to the last triangle, as lists, or of both ends as bits; and the row of each end,
 //! once or twice. Memory: that of [`Neighbours`] and, if free, of [`NeighbourBits`]; up to 40 bytes for each edge of a group, which has about a tenth

@@ -1,8 +1,7 @@
-//! The local clustering coefficient of every vertex of the input, even without an edge, as LDBC Graphalytics defines it.
-//!
-//! Input: counts at the vertices with an edge, by ascending id, and which vertices the input has ([`AllVertices`]). Output: rows of all
-//! vertices in that order; those without an edge, or with one neighbour, have 0. In a directed graph, neighbours are those by an arc of
-//! either direction, and the coefficient is the share of the arcs between them ([`crate::directions`]), two for each pair.
+//! The local clustering coefficient of every vertex of the input, even without an edge, as LDBC Graphalytics defines it. Input: counts at the
+//! vertices with an edge, by ascending id, and which vertices the input has ([`AllVertices`]). Output: rows of all vertices in that order; those
+//! without an edge, or with one neighbour, have 0. In a directed graph, neighbours are those by an arc of either direction, and the coefficient is
+//! the share of the arcs between them ([`crate::directions`]), two for each pair.
 
 use std::ops::Range;
 

@@ -1,8 +1,7 @@
-//! A summary of the triangles at all vertices: averages, the largest, quantiles, clustering by degree.
-//!
-//! The vertices of a degree are consecutive in rank order and have equally many pairs of neighbours, so their coefficients add up to a quotient of
-//! integers, and averages do not depend on the order of additions. Quantiles are exact: of `n` ascending values the quantile `q` is number `ceil(q
-//! n)`, found by radix selection with histograms of digits, in constant memory. Time: a pass over the sums, and one for each digit of quantiles.
+//! A summary of the triangles at all vertices: averages, the largest, quantiles, clustering by degree. The vertices of a degree are consecutive in
+//! rank order and have equally many pairs of neighbours, so their coefficients add up to a quotient of integers, and averages do not depend on the
+//! order of additions. Quantiles are exact: of `n` ascending values the quantile `q` is number `ceil(q n)`, found by radix selection with histograms
+//! of digits, in constant memory. Time: a pass over the sums, and one for each digit of quantiles.
 
 use std::ops::Range;
 use std::sync::Mutex;

@@ -37,8 +37,7 @@ impl Helper {
         Self { program, arguments: vec!["metis-child".into()] }
     }
 
-    /// Starts a child that reads `input` and writes to `output` (`None`: kept with its messages). A child that is dropped early is asked to end, and
-    /// killed after `grace`.
+    /// Starts a child with this `input` and `output` (`None`: kept with its messages). Dropped early, it is asked to end, and killed after `grace`.
     pub fn start(&self, input: Stdio, output: Option<Stdio>, grace: Duration) -> Result<ChildProcess> {
         let spawn = || -> io::Result<ChildProcess> {
             let messages = File::from(memfd_create("messages", MemfdFlags::CLOEXEC)?);

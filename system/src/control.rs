@@ -164,7 +164,7 @@ impl Control {
 
     /// A copy that records a timeline, if one is `wanted`, for a job that began at `begun`.
     #[must_use]
-    pub fn recorded_if(&self, wanted: bool, begun: Instant) -> Self {
+    pub fn with_timeline_if(&self, wanted: bool, begun: Instant) -> Self {
         let recorder = wanted.then(|| Arc::new(Recorder::new(begun)));
         Self { recorder: recorder.or_else(|| self.recorder.clone()), ..self.clone() }
     }

@@ -1,7 +1,6 @@
-//! All writing to disk: every file that the library makes or changes is made or changed here. Input: bytes and paths. Output: files, or errors that
-//! name the file, of [`crate::error::Kind::Resource`]. A file appears complete or not at all: it is written under a temporary name ([`NewFile`]) and
-//! renamed. Outputs that users name may also be links, devices or pipes ([`Output`]). Files that are not mapped are also read here, so [`faults`] can
-//! make any such read fail.
+//! All writing to disk: the library makes and changes files only here. Input: bytes and paths. Output: files, or errors that name the file, of
+//! [`crate::error::Kind::Resource`]. A file appears complete or not at all: it is written under a temporary name ([`NewFile`]) and renamed. Outputs
+//! that users name may also be links, devices or pipes ([`Output`]). Files that are not mapped are read here, too, so [`faults`] can fail a read.
 
 pub mod faults;
 mod file_lock;

@@ -1,5 +1,4 @@
-//! The one error type of the library. Every error says where (file and line), what was found, what was expected and what to do. Only `main` turns its
-//! [`Kind`] into an exit code.
+//! The library's error type: where (file and line), what was found and expected, and what to do. Only `main` turns its [`Kind`] into an exit code.
 
 use std::any::Any;
 use std::os::unix::fs::FileTypeExt;
@@ -301,9 +300,6 @@ impl Error {
     }
 
     /// `answer`; if its files could not be `written`, their error, which keeps the answer for [`Self::answered`].
-    ///
-    /// # Errors
-    /// The error of `written`.
     pub fn answering<T: Any + Send + Sync>(written: Result<()>, answer: T) -> Result<T> {
         match written {
             Ok(()) => Ok(answer),
@@ -311,10 +307,7 @@ impl Error {
         }
     }
 
-    /// The value of `outcome`, or the answer that its error keeps, together with that error.
-    ///
-    /// # Errors
-    /// An error without such an answer.
+    /// The value of `outcome`, or the answer that its error keeps, together with that error. Errors: one without such an answer.
     pub fn answered<T: Any>(outcome: Result<T>) -> Result<(T, Result<()>)> {
         let mut error = match outcome {
             Ok(answer) => return Ok((answer, Ok(()))),

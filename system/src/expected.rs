@@ -25,8 +25,7 @@ impl ExpectedStage {
 /// From this share of a stage on, the rest is extrapolated from its time so far alone.
 const TELLING: f64 = 0.1;
 
-/// The share of a job that is done, for an [`Observer`](crate::control::Observer) that shows it: it passes on the expected stages and each task that
-/// begins, with the time since the job began.
+/// The completed share of a job, for an [`Observer`](crate::control::Observer) that passes on expected stages, tasks, and the job's time.
 #[derive(Debug, Default)]
 pub struct JobShare {
     stages: Vec<ExpectedStage>,

@@ -78,8 +78,7 @@ fn kib_of(file: &str, name: &str) -> Bytes {
     Bytes(kib.unwrap_or(0u64) * 1024)
 }
 
-/// Declares that the process is the program: from now on, freed memory returns to the system at once, each job measures its own peak, and as many
-/// files may be open as the system allows.
+/// For the program's own process: freed memory returns to the system at once, each job has its own peak, and the limit of open files is raised.
 pub fn own_process() {
     return_freed_memory();
     let files = getrlimit(Resource::Nofile);

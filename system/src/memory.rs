@@ -1,8 +1,7 @@
-//! The host's memory budget (`--host-memory`), and how it is divided.
-//!
-//! The budget holds by construction: the memory of the program and its threads is set aside first, then arrays whose sizes follow from the graph;
-//! buffers share the rest. If that is less than they need, the job ends with the [`HostFloor`]: the smallest budget, and its parts. Anonymous and
-//! mapped pages and page-locked buffers count; the page cache, what a GPU's driver maps at its start, and METIS (a separate process) do not.
+//! The host's memory budget (`--host-memory`), and how it is divided. The budget holds by construction: the memory of the program and its threads is
+//! set aside first, then arrays whose sizes follow from the graph; buffers share the rest. If that is less than they need, the job ends with the
+//! [`HostFloor`]: the smallest budget, and its parts. Anonymous and mapped pages and page-locked buffers count; the page cache, what a GPU's driver
+//! maps at its start, and METIS (a separate process) do not.
 
 mod shared;
 

@@ -10,10 +10,9 @@ use crate::{lock, parallel, unpoisoned};
 /// How many chunks per thread are made or wait to be written.
 const CHUNKS_PER_THREAD: u64 = 4;
 
-/// Calls `make` for each chunk below `chunks`, in the current thread pool, and `write` with the results, in order. `make` gets the default, or a
-/// value that was written, to reuse its memory. A thread writes the next chunk in order as soon as it is made. Neither function may use the thread
-/// pool, whose threads are busy here. Memory: four chunks per thread.
-/// Errors: the first one of `make` or `write`, or that of a panic in them; chunks that other threads had begun are still finished.
+/// Calls `make` for each chunk below `chunks` in the current pool, and `write` with the results, in order and as soon as possible. `make` gets the
+/// default, or a written value, to reuse its memory. Neither may use the pool, whose threads are busy here. Memory: four chunks per thread. Errors:
+/// the first of `make` or `write`, or a panic in them; chunks that other threads had begun are finished.
 pub fn make_and_write<T: Default + Send>(
     chunks: u64,
     make: impl Fn(u64, &mut T) -> Result<()> + Sync,

@@ -1,9 +1,7 @@
-//! When a job's threads and devices did which work: the timeline of its report and its trace.
-//!
-//! Input: the beginning and end of pieces of work, which threads record as they end them, and times that a GPU measured. Output:
-//! [`Timeline`], tracks of spans. Nothing is recorded unless the job asks for it ([`Control::recorded_if`](crate::control::Control)). A
-//! track holds at most `MOST` spans; when it is full, neighbours are joined in pairs, so its memory is bounded and its sums stay exact.
-//! A span costs a lock and about 100 bytes; threads record one per row block, not per row.
+//! When a job's threads and devices did which work: the timeline of its report and its trace. Input: the beginning and end of pieces of work, which
+//! threads record as they end them, and times that a GPU measured. Output: [`Timeline`], tracks of spans. Nothing is recorded unless the job asks for
+//! it ([`Control::with_timeline_if`](crate::control::Control)). A track holds at most `MOST` spans; when it is full, neighbours are joined in pairs,
+//! so its memory is bounded and its sums stay exact. A span costs a lock and about 100 bytes; threads record one per row block, not per row.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

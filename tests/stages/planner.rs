@@ -39,8 +39,8 @@ fn near(planned: u64, actual: u64) -> bool {
 /// Limits for one device of a machine with two cores, of which tests set some.
 fn limits() -> PlanLimits {
     PlanLimits {
-        whole: None,
-        spills_whole: true,
+        whole_graph_method: None,
+        spills_one_part: true,
         device: Bytes::ZERO,
         device_from: BudgetFrom::Device,
         largest_row_block: Bytes::mib(256),

@@ -33,8 +33,7 @@ impl<'a> Csr<'a> {
     /// The matrix with these rows. Reads `indptr` once.
     ///
     /// # Errors
-    /// [`Kind::Data`](trimill_system::error::Kind::Data), with the place: an `indptr` that does not begin with 0, ascend, and end with the length of
-    /// `indices`.
+    /// [`Kind::Data`](trimill_system::error::Kind::Data), with the place: an `indptr` that does not ascend from 0 to the length of `indices`.
     pub fn new(indptr: impl Column + 'a, indices: impl Column + 'a) -> Result<Self> {
         let matrix = Self { indptr: Box::new(indptr), indices: Box::new(indices) };
         matrix.check()?;

@@ -1,6 +1,5 @@
-//! Finds the two columns of an Arrow schema that hold the ends of arcs, and their place in record batches. A record batch lists a node for each
-//! field, also for nested ones, and as many buffers as the field's type has, in order. So the types before a column give its place. For fields of
-//! views, the batch states the number of buffers.
+//! Finds the columns of an Arrow schema with the ends of arcs, and their place in record batches. A batch lists, in order, a node for each field,
+//! also nested ones, and the buffers of its type: the types before a column give its place. A batch states the number of buffers of views.
 
 use arrow_ipc::{Endianness, Field, Int, MetadataVersion, Schema, Type};
 

@@ -1,5 +1,4 @@
-//! Reads the messages with dictionaries. A dictionary precedes the record batches that use it. A later message with its id replaces it (only in
-//! streams) or adds to it (*delta*).
+//! Reads dictionaries: each precedes the batches that use it; a later message with its id replaces it (only in streams) or adds to it (*delta*).
 
 use std::io::{BufReader, Read};
 use std::path::Path;

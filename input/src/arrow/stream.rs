@@ -1,6 +1,5 @@
-//! A stream from a pipe, read once, as it arrives: threads take turns reading record batches, and deliver their arcs in parallel. Only for ids of at
-//! most 32 bits: sparse 64-bit ids may need a second pass, so such a stream is copied first, like other pipes. Memory: a window per thread; a larger
-//! record batch waits in a temporary file.
+//! A stream from a pipe, read once, as it arrives: threads take turns reading record batches and deliver arcs in parallel. Only for ids of at most 32
+//! bits: sparse 64-bit ids may need a second pass, so such a stream is copied first. Memory: a window per thread; a larger batch waits in a file.
 
 use std::path::PathBuf;
 use std::sync::Mutex;

@@ -1,5 +1,4 @@
-//! Chunks: consecutive rows that a thread decodes. A row may copy from a row in the window before it, which may copy from another one. So decoding
-//! begins early enough before a chunk for all these.
+//! Chunks: consecutive rows that a thread decodes. As a row may copy from one in the window before it, and so on, decoding begins earlier.
 
 use std::ops::Range;
 

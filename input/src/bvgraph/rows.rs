@@ -1,5 +1,4 @@
-//! The rows of a graph, decoded where they are needed. The lengths of rows come first: from the pass that cuts the stream or, with offsets, each
-//! row's beginning. Then threads decode chunks.
+//! A graph's rows. First come their lengths, from the pass that cuts the stream or, with offsets, each row's beginning; then chunks are decoded.
 
 use std::sync::OnceLock;
 
@@ -8,7 +7,7 @@ use super::chunk::{Before, BvChunk};
 use super::chunks::BvChunks;
 use super::decode::ChunkReader;
 use super::{BATCH, Bvgraph};
-use crate::rows::{AdjacencyRows, PART, RowChunk, Symmetry, unless_damaged};
+use crate::rows::{AdjacencyRows, PART, RowChunk, Symmetry, none_if_damaged};
 use trimill_system::control::{Control, Unit};
 use trimill_system::parallel::{self, IdleValues};
 use trimill_system::{Error, Result};
@@ -126,7 +125,7 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
 
 impl<O: BitOrder> AdjacencyRows for BvGraphRows<'_, O> {
     fn lengths(&self, directed: bool, control: &Control) -> Result<Option<Vec<u32>>> {
-        let Some((chunks, lengths)) = unless_damaged(self.find_chunks(directed, control))? else { return Ok(None) };
+        let Some((chunks, lengths)) = none_if_damaged(self.find_chunks(directed, control))? else { return Ok(None) };
         let has_offsets = chunks.first().is_some_and(|chunk| matches!(chunk.before, Before::Offset(_)));
         let lengths = if has_offsets { self.degrees(&chunks, control)? } else { Some(lengths) };
         let _ = self.chunks.set(chunks);

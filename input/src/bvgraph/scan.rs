@@ -1,8 +1,7 @@
 //! Finds where rows begin, if there is no file of offsets. A beginning is known only once all numbers before it were read. So one thread reads the
-//! numbers, for which it needs only the degrees of the window's rows, and cuts the stream into [`BvChunk`]s that other threads decode.
-//!
-//! A row refers to at most one other row; such a chain ends in a row that refers to none, its *root*. To decode a chunk, all rows must be decoded
-//! from the smallest root of the rows that it may refer to. The stream is cut where these are few.
+//! numbers, for which it needs only the degrees of the window's rows, and cuts the stream into [`BvChunk`]s that other threads decode. A row refers
+//! to at most one other row; such a chain ends in a row that refers to none, its *root*. To decode a chunk, all rows must be decoded from the
+//! smallest root of the rows that it may refer to. The stream is cut where these are few.
 //!
 //! The *reach* bounds how far back these rows are: up to twice the largest distance of a reference so far, since the properties' window may be
 //! needlessly large. A chunk with a reference beyond it is decoded from the stream's beginning; the reach then doubles, so that is rare.

@@ -1,6 +1,5 @@
-//! Columns of lines whose ids are names: their separators and their quotes. Tabs separate the columns if the first line has one, else commas if it
-//! has one, else blanks. So with tabs or commas names may have blanks. A column that begins with `"` ends at the next one; `""` stands for a quote in
-//! it, as in CSV.
+//! Columns of lines whose ids are names: separators and quotes. Tabs separate the columns if the first line has one, else commas if it has one, else
+//! blanks: with tabs or commas, names may have blanks. As in CSV, a column that begins with `"` ends at the next one; `""` is a quote in it.
 
 use crate::columns::{blanks, end_of_quotes};
 

@@ -1,5 +1,4 @@
-//! The metadata at the end of a Parquet file: read, checked, decoded. The end of a file: the metadata, its length (`u32`, little-endian), `PAR1`.
-//! Memory: some times that length, at most [`MOST`].
+//! Reads the end of a Parquet file: metadata, their length (little-endian `u32`, at most [`MOST`]), `PAR1`. Takes some times that memory.
 
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 

@@ -1,6 +1,5 @@
-//! The pages of a column, each checked before it is decoded, since the library reserves memory for what a page announces, and relies on the usual
-//! order of pages: sizes are compared with the bytes that are there, and a page that needs a dictionary must come after one. Checksums of pages are
-//! compared where the writer added them.
+//! The pages of a column, each checked before it is decoded, since the library reserves what a page announces and relies on the order of pages: sizes
+//! are compared with the bytes there, a page that needs a dictionary must follow one, and checksums, if there are any, are compared.
 
 use std::io::{self, Cursor};
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,4 @@
-//! The two columns of a Parquet file that hold the ends of edges. Input: the schema, and the names that the user gave. Output: two leaves of integers
-//! or of text, chosen by [`tables`].
+//! Finds the ends of edges in Parquet files. Input: the schema, names by the user. Output: two leaves of integers or text ([`tables`] chooses).
 
 use parquet::basic::{ConvertedType, LogicalType, Type};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};

@@ -1,7 +1,6 @@
 //! Keys, region and endpoint of a profile, from `~/.aws/config` and `~/.aws/credentials`, the files of AWS's own programs. A file has sections
-//! (`[default]`, `[profile NAME]`; in the credentials file `[NAME]`) of lines `KEY = VALUE` or `KEY: VALUE`, comments after `#` or `;`, and lines
-//! that are indented deeper than the key above, to which they belong. A profile whose keys come from a server or a program is an error. No value
-//! ever appears in a message.
+//! (`[default]`, `[profile NAME]`; in the credentials file `[NAME]`) of lines `KEY = VALUE` or `KEY: VALUE`, comments after `#` or `;`, and deeper
+//! indented lines, which belong to the key above. A profile whose keys come from a server or a program is an error. No message shows a value.
 
 use std::collections::HashMap;
 use std::ffi::OsString;

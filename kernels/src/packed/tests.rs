@@ -8,7 +8,7 @@ use crate::testing::partitions::{Partition, arenas, cuts, give, pool, random, wi
 use crate::testing::{Double, Pace, has_compiler};
 use trimill_counting::{COUNTER_BYTES, NumberRuns, RowBlock};
 
-/// Counts in row blocks that end at each of some cuts, in arenas of the least bytes (0), of some more (1) and of those that help (2).
+/// Counts in row blocks that end at each of some cuts, in arenas of the least size (0), a larger one (1) and the largest useful one (2).
 fn agrees(partition: &Partition, all_cuts: &[Vec<u32>], which: &[usize]) {
     let expected = partition.triangles();
     assert!(expected > 5_000, "{expected}");

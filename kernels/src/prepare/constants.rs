@@ -2,7 +2,6 @@
 
 crate::shared_constants! {
     TEXT = "prepare constants";
-    /// Threads of a block that sorts.
     SORT_THREADS: u32 = 256;
     /// Keys of each of these threads.
     SORT_KEYS: u32 = 22;
@@ -14,7 +13,6 @@ crate::shared_constants! {
     SELECT_TILE: u32 = 4096;
     /// Elements of each of its threads.
     SELECT_KEYS: u32 = 16;
-    /// Threads of a block that scans.
     SCAN_THREADS: u32 = 1024;
     /// Threads of a block that encodes a file block.
     ENCODE_THREADS: u32 = 256;

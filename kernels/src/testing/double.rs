@@ -1,5 +1,4 @@
-//! A test double of a device: its memory begins with garbage, its streams delay commands, its kernels run on the host. Where a wait is missing,
-//! counts are wrong. Writes beyond the arena are detected.
+//! A device's test double: garbage as memory, delayed commands, kernels on the host. Missing waits give wrong counts; stray writes are detected.
 
 use std::collections::VecDeque;
 use std::time::Duration;

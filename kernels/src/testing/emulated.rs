@@ -76,10 +76,7 @@ fn compile(source: &CudaSource) -> Vec<u8> {
     std::fs::read(library).unwrap()
 }
 
-/// Runs a kernel whose source is loaded.
-///
-/// # Panics
-/// It has other parameters, its threads deadlock, or it writes beyond its shared memory.
+/// Runs a kernel whose source is loaded. Panics if it has other parameters, its threads deadlock, or it writes beyond its shared memory.
 ///
 /// # Safety
 /// Addresses among the parameters must be of memory that the kernel may access as it does.

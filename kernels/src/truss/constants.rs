@@ -4,7 +4,6 @@ crate::shared_constants! {
     TEXT = "truss constants";
     /// Threads of a block whose warps look for triangles.
     TAKE_THREADS: u32 = 256;
-    /// Threads of a block that shortens a row.
     SHORTEN_THREADS: u32 = 256;
     /// The tail of each edge whose number is a multiple of this is stored.
     TAIL_STEP: u64 = 64;

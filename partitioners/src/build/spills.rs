@@ -28,8 +28,7 @@ pub const BUFFERS: Bytes = Bytes::mib(3);
 pub const HELD: u64 = 1 << 20;
 
 impl Builder<'_> {
-    /// Builds `parts` together, in the current thread pool; passes over the graph read blocks of at most `block` bytes. The first result has the
-    /// times of the whole batch.
+    /// Builds `parts` together, in the current thread pool; passes read blocks of at most `block` bytes. The first result has the times of the batch.
     pub fn build(&self, block: Bytes, parts: &[u32], control: &Control) -> Result<Vec<BuiltPartition>> {
         let Self { graph, locals, prune, .. } = *self;
         let start = Instant::now();

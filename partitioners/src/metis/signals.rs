@@ -1,9 +1,7 @@
-//! Signals in the child while METIS runs.
-//!
-//! METIS's handler of SIGTERM jumps (`longjmp`) from the interrupted code, for instance an allocation, to METIS's entry point. In
-//! tests with SIGTERMs at random moments, 1 in 50 corrupted the heap; and where the C library's `signal` has BSD semantics,
-//! METIS can continue with garbage and report success. So the handler must never run for a SIGTERM from outside: the thread that
-//! calls METIS blocks the signal, and another thread waits for it and ends the process with [`TERMINATED`].
+//! Signals in the child while METIS runs. METIS's handler of SIGTERM jumps (`longjmp`) from the interrupted code, for instance an allocation, to
+//! METIS's entry point. In tests with SIGTERMs at random moments, 1 in 50 corrupted the heap; and where the C library's `signal` has BSD semantics,
+//! METIS can continue with garbage and report success. So the handler must never run for a SIGTERM from outside: the thread that calls METIS blocks
+//! the signal, and another thread waits for it and ends the process with [`TERMINATED`].
 //!
 //! METIS also raises SIGTERM on its own thread, for errors without a code. It stays pending and ends the process once unblocked, before any result.
 //!

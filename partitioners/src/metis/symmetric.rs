@@ -1,8 +1,6 @@
-//! The symmetric CSR that METIS takes, made from oriented rows.
-//!
-//! Input: [`RowsById`], and `run`: vertices `run * c .. run * (c + 1)` are contracted to the vertex `c`. Output: [`Symmetric`].
-//! Invariants: rows strictly ascending, no loops, every arc with its reverse of the same weight;
-//! weights are at least 1 and their sums fit 32 bits. Depends on the graph alone, not on row order or threads.
+//! The symmetric CSR that METIS takes, made from oriented rows. Input: [`RowsById`], and `run`: vertices `run * c .. run * (c + 1)` are contracted to
+//! the vertex `c`. Output: [`Symmetric`]. Invariants: rows strictly ascending, no loops, every arc with its reverse of the same weight; weights are
+//! at least 1 and their sums fit 32 bits. Depends on the graph alone, not on row order or threads.
 //!
 //! Parallel, in three passes: merge the rows of each run into a half row (successors ascending, counted), scatter both ends of every half-row entry
 //! into the full rows, sort and merge those. Costs 8 bytes per half-row entry (at most one per resulting arc) and 16 per entry of the full rows.

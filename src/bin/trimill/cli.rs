@@ -1,5 +1,4 @@
-//! The command line as typed. A job's flags become [`Tables`], like the settings of a job file, and
-//! [`trimill::program::Job::resolve`] turns either into a job.
+//! The command line as typed. A job's flags become [`Tables`], like a job file's settings; [`trimill::program::Job::resolve`] makes a job of either.
 
 use std::ffi::OsString;
 use std::io::Write;

@@ -1,6 +1,5 @@
-//! Progress on standard error: a bar on a terminal, plain lines elsewhere, or nothing. A line describes the whole job: the share that is done, the
-//! time left, and the current task. Many threads report to [`trimill::Control`] at once, so an advance costs one shared lock, one atomic addition
-//! and one reading of the clock.
+//! Progress on standard error: a bar on a terminal, plain lines elsewhere, or nothing. A line shows the job's completed share, the time left and the
+//! current task. Many threads report to [`trimill::Control`], so an advance costs only a shared lock, an atomic addition and a reading of the clock.
 
 use std::collections::HashMap;
 use std::io::{self, Write};

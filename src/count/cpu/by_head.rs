@@ -1,7 +1,6 @@
-//! Arcs that are counted head by head.
-//!
-//! Behind the hubs a head's row is mostly longer than the part of the tail's row before the head: on GAP-kron 25, 423 entries and 134. So the arcs of
-//! a batch of locals to heads with enough of them are sorted by head; each head's row is marked in a bitmap once, and its tails' rows probe it.
+//! Arcs that are counted head by head. Behind the hubs a head's row is mostly longer than the part of the tail's row before the head: on GAP-kron 25,
+//! 423 entries and 134. So the arcs of a batch of locals to heads with enough of them are sorted by head; each head's row is marked in a bitmap once,
+//! and its tails' rows probe it.
 //!
 //! Heads are cut into buckets of about equal numbers of arcs. Runs of locals write their arcs by bucket; a worker sorts one bucket of all by head.
 
@@ -179,8 +178,7 @@ impl HeadBuckets {
         usize::from(self.buckets[(head - self.range.start) as usize / GROUP])
     }
 
-    /// Visits the run's arcs that are counted by head, with the tail, the number of entries before the head in its row (0 if that is packed), and
-    /// the head.
+    /// Visits the run's arcs that are counted by head: the tail, the number of entries before the head in its row (0 if that is packed), the head.
     #[inline(always)]
     fn each_arc(&self, resident: &Resident, run: &LocalsRun<'_>, mut visit: impl FnMut(usize, usize, u32)) {
         for (local, cursor) in run.locals().zip(&*run.cursors) {

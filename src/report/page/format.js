@@ -1,8 +1,8 @@
 // Numbers as text, with units. Input: numbers of the JSON, which are BigInts above 2^53. Sizes look as the program prints them.
 
-/** An integer with commas between thousands. */
+/** A number with commas between thousands. */
 function thousands(number) {
-    return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
+    return String(number).replace(/\B(?<!\.\d*)(?=(\d{3})+(\.|$))/g, ",");
 }
 
 /** `value` with so many decimals. A half goes to the even digit, as the program rounds it; `toFixed` rounds it up. */

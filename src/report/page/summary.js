@@ -16,7 +16,7 @@ function largest(partitions, bytesOf) {
 
 /** The budget that a partition took: `1.9 GiB of 2.0 GiB (97%)`. */
 function ofBudget(peak, budget) {
-    return budget > 0 ? `${bytes(peak)} of ${bytes(budget)} (${percent(peak / budget)})` : bytes(peak);
+    return budget > 0 ? `${bytes(peak)} of ${bytes(budget)} (${percent(Number(peak) / Number(budget))})` : bytes(peak);
 }
 
 function meaning(result) {

@@ -1,6 +1,5 @@
-//! Fault injection, only in test builds (feature `testing`): at the N-th write, read, call of a device, or start of a thread.
-//!
-//! The environment variable `TRIMILL_FAULT` names one of
+//! Fault injection, only in test builds (feature `testing`): at the N-th write, read, call of a device, or start of a thread. The environment
+//! variable `TRIMILL_FAULT` names one of
 //!
 //! | value | what happens, and when |
 //! | --- | --- |
@@ -20,10 +19,9 @@
 //! | `metis-fail:2`, `metis-kill:2` | it does so after it has answered |
 //! | `metis-damage:N` | byte N of its answer changes |
 //!
-//! A write is a call that changes a file or a directory: making it, setting its length, writing bytes, waiting for the disk,
-//! renaming. Reads are those of inputs, buckets, spills and graph files. Calls of a device begin or finish a partition, or copy
-//! a run of the resident section or a row block; the CPU counts as a device. A fault is logged when it happens, so a test that
-//! counts `N` up knows when there is no N-th call. Any other value is ignored.
+//! A write is a call that changes a file or a directory: making it, setting its length, writing bytes, waiting for the disk, renaming. Reads are
+//! those of inputs, buckets, spills and graph files. Calls of a device begin or finish a partition, or copy a run of the resident section or a row
+//! block; the CPU counts as a device. A fault is logged, so a test that counts `N` up knows when there is no N-th call. Other values are ignored.
 
 use std::fs::File;
 use std::io;

@@ -1,6 +1,4 @@
-//! Outputs: the files that users name.
-//!
-//! Input: a path and bytes. Output depends on what is at the path:
+//! Outputs: the files that users name. Input: a path and bytes. Output depends on what is at the path:
 //!
 //! | at the path | what happens |
 //! | --- | --- |

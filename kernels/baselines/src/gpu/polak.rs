@@ -84,13 +84,17 @@ const fn with_keys(per_resident_arc: u64) -> Footprint {
 const ON_GPU: Footprint = with_keys(34);
 const ON_CPU: Footprint = with_keys(17);
 
-/// Unless the options say otherwise, the GPU prepares if that fits.
+/// Whether the GPU can prepare with so many bytes: it sorts each edge in both directions.
+fn prepares(size: &PartitionExtent, budget: u64) -> bool {
+    ON_GPU.least(size) <= budget && primitives::check_length(key_count(size, true)).is_ok()
+}
+
+/// Unless the options say otherwise, the GPU prepares if it can.
 pub(super) fn footprint(options: &PolakOptions) -> Footprint {
     if options.on_cpu {
         return ON_CPU;
     }
-    let fitting =
-        |size: &PartitionExtent, budget| Some(ON_GPU.least(size)).filter(|&bytes| bytes <= budget).unwrap_or(0);
+    let fitting = |size: &PartitionExtent, budget| if prepares(size, budget) { ON_GPU.least(size) } else { 0 };
     Footprint { of_budget: Some(fitting), ..ON_CPU }
 }
 
@@ -121,7 +125,7 @@ impl Polak {
         if share.index >= share.of {
             return Err(GpuError::Shape(format!("share {} of {}; expected one below it", share.index, share.of)));
         }
-        let both = !on_cpu && ON_GPU.least(&size) <= machine.engine.layout().capacity();
+        let both = !on_cpu && prepares(&size, machine.engine.layout().capacity());
         primitives::check_length(key_count(&size, both))?;
         let pieces = lay(&mut |bytes| machine.engine.take(bytes), &size, both)?;
         let edges = EdgeArray::new(pieces.keys, both);

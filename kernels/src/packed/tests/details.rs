@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The triangles at each number, counted in the arena that helps.
+/// The triangles at each number, counted in the largest useful arena.
 fn at_vertices(partition: &Partition, row_blocks: &[RowBlock]) -> Vec<u64> {
     let arena = preferred_bytes(&partition.size_with(row_blocks), false);
     partition.in_passes(1 << 20, |counters| {

@@ -83,14 +83,14 @@ pub(crate) struct TaskArgs {
 }
 
 /// A run directory instead of an input.
-pub(super) fn input_of(run: &Path) -> InputTable {
+pub(super) fn run_dir_as_input(run: &Path) -> InputTable {
     InputTable { path: Some(run.to_path_buf()), ..InputTable::default() }
 }
 
 impl MergeCommand {
     pub(crate) fn tables(&self) -> Tables {
         let run = RunTable { dir: Some(self.run.clone()) };
-        Tables { input: input_of(&self.run), run, ..self.settings.clone() }
+        Tables { input: run_dir_as_input(&self.run), run, ..self.settings.clone() }
     }
 }
 

@@ -69,7 +69,7 @@ impl CountCommand {
     pub(crate) fn tables(&self) -> Tables {
         let mut tables = self.graph.tables();
         if let (Some(_), Some(run)) = (&self.shard, &tables.run.dir) {
-            tables.input = super::cluster::input_of(run);
+            tables.input = super::cluster::run_dir_as_input(run);
         }
         tables
     }

@@ -1,5 +1,4 @@
-//! The long texts of `--help`: examples, and what the names mean. A paragraph is one line, wrapped to the terminal's width; an example fits
-//! 80 columns.
+//! The long texts of `--help`: examples, and what names mean. A paragraph is one line, wrapped to the terminal's width; examples fit 80 columns.
 
 /// Short enough that a screen of 24 lines still shows the first commands to try.
 pub(crate) const FIRST: &str = "\

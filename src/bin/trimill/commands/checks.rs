@@ -3,9 +3,8 @@
 use trimill::program::{BatchJob, Choice, ClusterTable, Job, Prepare, Tables};
 use trimill::{Backend, Error, Partitioner, Result};
 
-/// Checks the method of `job` and settings that apply only to some backends, methods and partitioners. A setting without effect is refused if it
-/// is `stated` for this very job, and ignored if it comes from the settings of many jobs.
-/// `elsewhere`: the job is planned for another machine, which has a GPU.
+/// Checks the method of `job`, and settings that only some backends, methods and partitioners have. A setting without effect is refused if `stated`
+/// for this job, and ignored if it comes from the settings of many jobs. `elsewhere`: the job is for another machine, which has a GPU.
 pub(super) fn check(job: &mut Job, stated: &Tables, elsewhere: bool) -> Result<()> {
     let name = job.name.clone();
     let of_job = |error: Error| error.in_job(name.as_deref());

@@ -17,16 +17,16 @@ pub(super) fn run(command: &CountCommand, context: &mut CommandContext<'_>) -> R
         let report = execute::shard(how, shard, &context.control)?;
         return context.answer(&command.graph.answer, false, &report, reports::shard);
     }
-    counted(&command.tables(), &command.graph.answer, context)
+    count_and_report(&command.tables(), &command.graph.answer, context)
 }
 
 pub(super) fn truss(graph: &GraphJobArgs, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let mut tables = graph.tables();
     tables.output.truss = Some(true);
-    counted(&tables, &graph.answer, context)
+    count_and_report(&tables, &graph.answer, context)
 }
 
-fn counted(tables: &Tables, how: &AnswerArgs, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
+fn count_and_report(tables: &Tables, how: &AnswerArgs, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let job = job_of(tables)?;
     checks::check_kept(&job)?;
     paths::check(&[job.paths()])?;

@@ -47,7 +47,7 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
     for BatchJob { name, job, .. } in &mut jobs {
         job.check_machine().map_err(|error| error.in_job(Some(name)).at_if_unset(&command.file))?;
         // The report does not show jobs that a cluster counts.
-        job.recorded |= report.is_some() && job.cluster().is_none();
+        job.has_timeline |= report.is_some() && job.cluster().is_none();
     }
     let table = jobs.iter().any(|entry| entry.job.settings.output.take_standard_output());
     let mut done = JobsDone { answer: command.answer.clone(), reports: report.is_some(), table, ..JobsDone::default() };

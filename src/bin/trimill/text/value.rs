@@ -1,6 +1,5 @@
-//! Any JSON value as text, for reports whose fields are defined elsewhere (`trimill inspect`): an object's plain fields as lines, a list of
-//! objects as a table with a column for each field, a nested object as lines under its name. Fields that end in `bytes` are shown as sizes, and
-//! `schema_version` is for programs only.
+//! Any JSON value as text, for reports whose fields are defined elsewhere (`trimill inspect`): plain fields as lines, a list of objects as a table
+//! with a column per field, a nested object as lines under its name, fields ending in `bytes` as sizes. `schema_version` is left out.
 
 use serde_json::{Map, Value};
 

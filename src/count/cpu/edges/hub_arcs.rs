@@ -1,8 +1,7 @@
-//! The triangles on the arcs to hubs, hub by hub.
-//!
-//! All arcs `a -> x` of a batch to one hub `x` are taken together. The entries that `a`'s row shares with the hubs in `x`'s row, and with the hubs
-//! above `x` ([`HubsAbove`]), give all triangles on the arc whose third or middle corner is a hub: one count, without random additions. Each shared
-//! entry below `x` is also a triangle on an arc of `x`: it is added to the bit planes of its word or, if `a`'s row has it unpacked, to a counter.
+//! The triangles on the arcs to hubs, hub by hub. All arcs `a -> x` of a batch to one hub `x` are taken together. The entries that `a`'s row shares
+//! with the hubs in `x`'s row, and with the hubs above `x` ([`HubsAbove`]), give all triangles on the arc whose third or middle corner is a hub: one
+//! count, without random additions. Each shared entry below `x` is also a triangle on an arc of `x`: it is added to the bit planes of its word or, if
+//! `a`'s row has it unpacked, to a counter.
 
 use std::mem::take;
 

@@ -1,5 +1,4 @@
-//! The row that is being counted: its entries as marks, and the triangles on its arcs as bit planes. Planes of sparse words would fill the
-//! cache, so the counters of such words are incremented one by one.
+//! The row being counted: entries as marks, triangles on its arcs as bit planes or, for sparse words, whose planes would fill the cache, as counters.
 
 use crate::count::cpu::pack;
 use crate::count::cpu::probe::marked_of;

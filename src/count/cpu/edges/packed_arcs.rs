@@ -1,7 +1,6 @@
-//! Where most rows are packed ([`crate::count::cpu::pack`]): the counters of the arcs `b -> c`, head by head.
-//!
-//! By tail, for each `a -> b`, these additions would go to arcs all over memory. Here the row of `b` is marked once, the words of all its tails'
-//! rows are intersected with the marks, and what they share is added to bit planes in the cache.
+//! Where most rows are packed ([`crate::count::cpu::pack`]): the counters of the arcs `b -> c`, head by head. By tail, for each `a -> b`, these
+//! additions would go to arcs all over memory. Here the row of `b` is marked once, the words of all its tails' rows are intersected with the marks,
+//! and what they share is added to bit planes in the cache.
 
 use super::context::Around;
 use super::own::Own;
