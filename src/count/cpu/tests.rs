@@ -1,6 +1,5 @@
 //! The counter at its thresholds: any number of hubs, any capacity for postponed arcs, any row blocks, any number of threads.
 
-use rayon::ThreadPoolBuilder;
 use trimill_counting::RowBlock;
 use trimill_kernels::testing::partitions::{Partition, random};
 
@@ -166,9 +165,8 @@ fn fewer_workers_than_threads_and_the_other_way_round() {
     let whole = random(3, 3000, 200, 0, 1.0);
     let all = whole.triangles();
     for threads in [1, 2, 5] {
-        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         for workers in [1, 2, 8] {
-            let counted = pool.install(|| count(&whole, &cpu(3000, 2000, workers), &[500, 2500]));
+            let counted = parallel::on(threads, || count(&whole, &cpu(3000, 2000, workers), &[500, 2500]));
             assert_eq!(counted, all, "{threads} threads, {workers} workers");
         }
     }

@@ -95,8 +95,7 @@ fn watched(stop_at: u64) -> (Control, Arc<AtomicU64>) {
 /// Counts on `threads` threads, and is stopped at check `stop_at`; returns what was found, and the checks that were made.
 fn stopped_at(stop_at: u64, threads: usize, arcs: &[(u64, u64)]) -> (Result<u128>, u64) {
     let (control, checks) = watched(stop_at);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    let found = pool.install(|| {
+    let found = parallel::on(threads, || {
         let verifier = Verifier::default();
         verifier.arcs(arcs).unwrap();
         verifier.finish_with_counts(true, &control).map(|(found, ..)| found.triangles)
