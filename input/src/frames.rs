@@ -160,7 +160,8 @@ impl Read for Frames<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{on, stored};
+    use crate::tests::stored;
+    use trimill_system::parallel::on;
 
     #[test]
     fn frames_take_the_memory_of_their_contents() {

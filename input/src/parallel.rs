@@ -125,7 +125,7 @@ pub(super) fn produce_and_drain<T: Default + Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::on;
+    use trimill_system::parallel::on;
 
     #[test]
     fn the_lowest_bad_piece_is_reported_on_any_number_of_threads() {

@@ -208,8 +208,7 @@ mod tests {
             }
             Ok(0)
         };
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
-        let error = parallel::within(&pool, || pipe.by_all_threads(|pipe| pipe, deliver)).unwrap_err().to_string();
+        let error = parallel::on(2, || pipe.by_all_threads(|pipe| pipe, deliver)).unwrap_err().to_string();
         assert!(error.contains("wrong data") && pipe.bytes() < MOST, "{error} after {} reads", pipe.bytes());
     }
 }

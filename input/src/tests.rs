@@ -12,6 +12,7 @@ use super::lines::ReadSizes;
 use super::source::HowToOpen;
 use super::storage::Storage;
 use super::{InputSettings, NameSink, NamedArcs, Source};
+use trimill_system::parallel::on;
 use trimill_system::{Control, Result};
 
 const WINDOWS: [u64; 7] = [1, 2, 7, 16, 61, 1000, 1 << 16];
@@ -62,19 +63,18 @@ fn with_every_window(name: &str, bytes: &[u8], format: Option<Format>) -> Result
     let path = folder.path().join(name);
     std::fs::write(&path, bytes).unwrap();
     let mut first: Option<Result<Vec<(u64, u64)>, String>> = None;
+    let pools = [1, 4].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
     for window in WINDOWS {
-        for threads in [1, 4] {
-            let arcs = on(threads, || read(std::slice::from_ref(&path), format, window))
+        for pool in &pools {
+            let arcs = pool
+                .install(|| read(std::slice::from_ref(&path), format, window))
                 .map_err(|error| error.to_string().replace(&folder.path().display().to_string(), ""));
             let expected = first.get_or_insert_with(|| arcs.clone());
+            let threads = pool.current_num_threads();
             assert!(*expected == arcs, "window {window}, {threads} threads: {arcs:?} instead of {expected:?}");
         }
     }
     first.unwrap()
-}
-
-pub(crate) fn on<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
 }
 
 pub(crate) fn stored(bytes: &[u8]) -> Storage {

@@ -41,8 +41,7 @@ mod tests {
     use super::*;
 
     fn on_threads(threads: usize, seed: u64) -> Vec<u32> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| random(300_001, 37, seed))
+        trimill_system::parallel::on(threads, || random(300_001, 37, seed))
     }
 
     #[test]

@@ -29,7 +29,10 @@ const PARTS: u32 = 8;
 /// Steps of progress: the disk, three jobs on the cores, two on a GPU, and its two methods.
 const STEPS: u64 = 8;
 
+/// The size of the file that is written and read, less for tests with a graph of less than this scale.
 const DISK_BYTES: u64 = 512 << 20;
+
+const LEAST_SCALE: u32 = 19;
 
 const STEP: usize = 4 << 20;
 
@@ -39,7 +42,7 @@ const SCALE: &str = "TRIMILL_SCALE";
 /// The scale of the graph: edges in proportion to the cores, so that every stage takes long enough to be measured.
 pub(super) fn measured_scale() -> u32 {
     let of_test = hook(SCALE).and_then(|scale| scale.parse().ok());
-    of_test.unwrap_or((19 + cores().ilog2()).min(24))
+    of_test.unwrap_or((LEAST_SCALE + cores().ilog2()).min(24))
 }
 
 fn cores() -> usize {
@@ -55,7 +58,7 @@ pub(super) fn measure(scale: u32, work: &Path, control: &Control) -> Result<Rate
     generate(&Family::GapKron { scale }, None, &graph, &control.silent_part())?;
     let jobs = Jobs { dir: dir.path(), control };
     let mut rates = Rates::default();
-    (rates.write_bytes, rates.read_bytes) = disk(dir.path(), control)?;
+    (rates.write_bytes, rates.read_bytes) = disk(dir.path(), DISK_BYTES >> LEAST_SCALE.saturating_sub(scale), control)?;
     task.advance(1);
 
     let best = |partitioner: &str, backend: &str| {
@@ -150,12 +153,12 @@ impl Jobs<'_> {
     }
 }
 
-/// The disk's rates in bytes a second for writing, and for reading with a cold page cache.
-fn disk(dir: &Path, control: &Control) -> Result<(f64, f64)> {
+/// The disk's rates in bytes a second for writing a file of `size` bytes, and for reading it with a cold page cache.
+fn disk(dir: &Path, size: u64, control: &Control) -> Result<(f64, f64)> {
     let mut bytes = vec![0x5a; STEP];
     let file = NewFile::create(dir, "trimill-disk-", PRIVATE)?;
     let start = Instant::now();
-    for position in (0..DISK_BYTES).step_by(STEP) {
+    for position in (0..size).step_by(STEP) {
         control.check()?;
         file.write_at(&bytes, position)?;
     }
@@ -164,12 +167,12 @@ fn disk(dir: &Path, control: &Control) -> Result<(f64, f64)> {
     // If the system keeps the pages cached, memory is measured instead of the disk.
     let _ = fadvise(file.as_file(), 0, None, Advice::DontNeed);
     let start = Instant::now();
-    for position in (0..DISK_BYTES).step_by(STEP) {
+    for position in (0..size).step_by(STEP) {
         control.check()?;
         read_at(file.as_file(), &mut bytes, position).map_err(|error| Error::read(file.name(), error))?;
     }
     let reading = start.elapsed().as_secs_f64();
-    Ok((DISK_BYTES as f64 / writing, DISK_BYTES as f64 / reading))
+    Ok((size as f64 / writing, size as f64 / reading))
 }
 
 #[cfg(test)]

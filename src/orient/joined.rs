@@ -131,12 +131,12 @@ impl JoinedBlocks {
 mod tests {
     use super::*;
     use trimill_system::Error;
+    use trimill_system::parallel::on;
 
     #[test]
     fn a_failed_bucket_ends_all_threads() {
         let run = |make: fn(usize) -> Result<BucketBlocks>| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build().unwrap();
-            pool.install(|| BlocksInOrder::default().add_all(0..1000, make, &|_, _| Ok(())))
+            on(4, || BlocksInOrder::default().add_all(0..1000, make, &|_, _| Ok(())))
         };
         let error = run(|bucket| match bucket {
             20 => Err(Error::defect("not made")),

@@ -114,10 +114,6 @@ mod tests {
     use super::*;
     use crate::error::Kind;
 
-    fn on_threads<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
-        rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
-    }
-
     #[test]
     fn chunks_are_written_in_order_and_few_are_held() {
         for (threads, chunks) in [(1, 0), (1, 1), (1, 100), (3, 2), (4, 1000)] {
@@ -137,7 +133,7 @@ mod tests {
                 held.fetch_sub(1, Relaxed);
                 Ok(())
             };
-            on_threads(threads, || make_and_write(chunks, make, write)).unwrap();
+            parallel::on(threads, || make_and_write(chunks, make, write)).unwrap();
             assert_eq!(written, (0..chunks).flat_map(|chunk| [chunk; 3]).collect::<Vec<_>>());
             assert!(most.into_inner() <= CHUNKS_PER_THREAD * threads as u64);
         }
@@ -155,11 +151,11 @@ mod tests {
                 written += 1;
                 Ok(())
             };
-            let error = on_threads(threads, || make_and_write(1 << 40, make, write)).unwrap_err();
+            let error = parallel::on(threads, || make_and_write(1 << 40, make, write)).unwrap_err();
             assert!(error.to_string().contains("not made"), "{error}");
             assert!(written <= 50 && made.into_inner() < 200);
             let full = |(): &()| Err(Error::defect("not written"));
-            let error = on_threads(threads, || make_and_write(1 << 40, |_, ()| Ok(()), full)).unwrap_err();
+            let error = parallel::on(threads, || make_and_write(1 << 40, |_, ()| Ok(()), full)).unwrap_err();
             assert!(error.to_string().contains("not written"), "{error}");
         }
     }
@@ -170,7 +166,7 @@ mod tests {
             assert!(chunk != 20, "on purpose");
             Ok(())
         };
-        let error = on_threads(4, || make_and_write(1 << 40, make, |()| Ok(()))).unwrap_err();
+        let error = parallel::on(4, || make_and_write(1 << 40, make, |()| Ok(()))).unwrap_err();
         assert_eq!((error.kind(), error.found()), (Kind::Defect, "a worker thread failed: on purpose"));
     }
 }

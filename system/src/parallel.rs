@@ -112,6 +112,13 @@ pub fn within<R: Send>(pool: &ThreadPool, work: impl FnOnce() -> R + Send) -> R 
     }
 }
 
+/// Runs `work` on this many threads, in a pool of its own.
+#[cfg(feature = "testing")]
+#[allow(clippy::unwrap_used)]
+pub fn on<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
+    within(&rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap(), work)
+}
+
 fn install(pool: &ThreadPool, work: &mut (dyn FnMut() + Send)) {
     pool.install(work);
 }

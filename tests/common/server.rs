@@ -45,9 +45,9 @@ impl Answer {
         Self { headers: vec![("Location", to.into())], ..Self::status(302) }
     }
 
-    /// Cuts two of every three consecutive answers.
+    /// Cuts every other answer, from the first on.
     pub(crate) fn often_cut(self, asked: &Asked) -> Self {
-        Self { cut: (asked.number % 3 < 2).then_some(self.body.len() / 2), ..self }
+        Self { cut: asked.number.is_multiple_of(2).then_some(self.body.len() / 2), ..self }
     }
 }
 
@@ -113,7 +113,7 @@ impl Server {
         Self::start(move |asked| fault(asked, object.answer(asked)))
     }
 
-    /// A server that cuts two of every three consecutive answers.
+    /// A server that cuts every other answer.
     pub(crate) fn cutting(object: Object) -> Self {
         Self::faulty(object, |asked, answer| answer.often_cut(asked))
     }

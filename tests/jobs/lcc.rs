@@ -137,7 +137,7 @@ fn other_inputs_have_all_vertices_that_they_declare_and_directions_if_that_is_sa
 }
 
 #[test]
-fn real_crawls_have_the_coefficients_of_the_definition_by_direction() {
+fn a_real_graph_has_the_coefficients_of_the_definition_by_direction() {
     let dir = tempfile::tempdir().unwrap();
     let (input, arcs) = (input("wiki-Vote.txt"), arcs("wiki-Vote.txt"));
     let vertices: Vec<u64> = arcs.iter().flat_map(|&(u, v)| [u, v]).collect();

@@ -41,6 +41,8 @@ fn arcs() -> impl Strategy<Value = Vec<(u64, u64)>> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
     #[test]
     fn doubled_graphs_have_the_rows_of_the_definition(list in arcs()) {
         let dir = tempfile::tempdir().unwrap();

@@ -237,13 +237,15 @@ fn rows_of_many_chunks_are_repeated_in_order() {
 
 #[test]
 fn gap_kron_has_the_published_counts() {
-    // Scale 16 has four blocks, each with its own seed.
+    // Scale 16 has four blocks, each with its own seed; a job counts it in tests/jobs/counts.rs.
     let folder = tempfile::tempdir().unwrap();
     for (scale, vertices, edges, triangles) in [(10, 898, 10_496, 74_720), (16, 46_715, 909_645, 15_656_287)] {
         let (generated, draws) = make_pairs(&Family::GapKron { scale }, None, folder.path());
         assert_eq!((generated.edges_written, generated.vertices_declared), (16 << scale, 1 << scale));
-        let verdict = verify(&draws);
-        assert_eq!((verdict.vertices, verdict.edges, verdict.triangles), (vertices, edges, triangles));
+        if scale == 10 {
+            let verdict = verify(&draws);
+            assert_eq!((verdict.vertices, verdict.edges, verdict.triangles), (vertices, edges, triangles));
+        }
         let known = KnownCounts { vertices: Some(vertices), edges: Some(edges.into()), triangles: Some(triangles) };
         assert_eq!(generated.known, known);
     }

@@ -6,6 +6,7 @@ use tempfile::TempDir;
 use trimill_partitioners::RowsById;
 use trimill_partitioners::metis::{MetisAssignment, MetisOptions, assign};
 use trimill_system::child::Helper;
+use trimill_system::parallel::on;
 use trimill_system::{Bytes, Control, Error, Kind};
 
 use crate::graphs::{cut, edges_of_ring, oriented, ring_of_cliques, scrambled};
@@ -110,10 +111,7 @@ fn runs_without_outer_edges_fill_the_lightest_parts() {
 
 fn the_same_seed_gives_the_same_assignment() {
     let (dir, graph) = (TempDir::new().unwrap(), scrambled(3000, 8));
-    let with = |seed, threads| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| found(&graph, &MetisOptions { seed, ..options(8, &dir) }, &dir).parts)
-    };
+    let with = |seed, threads| on(threads, || found(&graph, &MetisOptions { seed, ..options(8, &dir) }, &dir).parts);
     let first = with(5, 1);
     assert_eq!(first, with(5, 1));
     assert_eq!(first, with(5, 3));

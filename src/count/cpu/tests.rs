@@ -1,6 +1,5 @@
 //! The counter at its thresholds: any number of hubs, any capacity for postponed arcs, any row blocks, any number of threads.
 
-use rayon::ThreadPoolBuilder;
 use trimill_counting::RowBlock;
 use trimill_kernels::testing::partitions::{Partition, random};
 
@@ -140,7 +139,7 @@ fn packed_rows_are_counted_as_they_were() {
 #[test]
 fn postponed_arcs_and_those_by_head_are_counted_once() {
     // Enough hubs for several blocks of rows, and rows of several lengths around those of the arrays.
-    let (whole, most) = (random(2, 3500, 300, 0, 1.0), random(2, 3500, 300, 0, 0.8));
+    let (whole, most) = (random(2, 3500, 120, 0, 1.0), random(2, 3500, 120, 0, 0.8));
     let (all, part) = (whole.triangles(), most.triangles());
     for hubs in [0, 64, 2048, 2049, 3500] {
         for (postponed, arcs) in [(0, 0), (1, 1), (7, 0), (777, 20_000), (1024, 0), (1 << 17, 0), (1 << 17, 1 << 30)] {
@@ -166,9 +165,8 @@ fn fewer_workers_than_threads_and_the_other_way_round() {
     let whole = random(3, 3000, 200, 0, 1.0);
     let all = whole.triangles();
     for threads in [1, 2, 5] {
-        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         for workers in [1, 2, 8] {
-            let counted = pool.install(|| count(&whole, &cpu(3000, 2000, workers), &[500, 2500]));
+            let counted = parallel::on(threads, || count(&whole, &cpu(3000, 2000, workers), &[500, 2500]));
             assert_eq!(counted, all, "{threads} threads, {workers} workers");
         }
     }
@@ -209,7 +207,7 @@ fn every_corner_of_a_triangle_is_counted_at_its_vertex() {
     // Hubs that are counted at once or postponed, other successors in rows of all lengths, packed rows.
     let dense: Vec<Vec<u32>> = (0..300u32).map(|b| (0..b).filter(|c| c % 7 != b % 7).collect()).collect();
     let graph = |seed, n, longest| random(seed, n, longest, 0, 1.0).rows;
-    for rows in [graph(2, 2200, 60), graph(1, 700, 12), graph(4, 900, 60), dense] {
+    for rows in [graph(2, 2200, 60), graph(1, 700, 12), dense] {
         let n = rows.len() as u32;
         let local = (0..n).map(|b| !b.is_multiple_of(5)).collect();
         let (whole, most) = (Partition::whole(rows.clone()), Partition::new(rows, local));

@@ -22,7 +22,7 @@ fn a_graph_of_graphar_is_read_by_its_description() {
     let place = Place::new();
     for name in ["graphar", "graphar-csv"] {
         let (files, triangles) = graphar(name);
-        // Two of three answers are cut, and the folder requires a user and a query.
+        // Every other answer is cut, and the folder requires a user and a query.
         let served = files.clone();
         let server = Server::start(move |asked| {
             let found = served.iter().find(|(name, _)| asked.target == format!("/a%20b/{name}?sig=hunter2"));

@@ -174,8 +174,8 @@ fn at_every_write_of_counts(flag: &str) {
             ("write", step, 13, disk_is_full),
             ("kill", 2 * step, 7, is_killed),
             ("panic", 3 * step, 5, a_thread_panicked),
-            ("read", 4, 0, is_done_or_names_the_disk),
-            ("damage", 3, 0, is_right_or_refused),
+            ("read", 4, 3, is_done_or_names_the_disk),
+            ("damage", 3, 1, is_right_or_refused),
         ];
         at_faults(ROUTERS, &arguments, &cases);
     }

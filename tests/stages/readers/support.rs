@@ -17,6 +17,7 @@ pub(crate) use crate::common::job::data;
 pub(crate) use crate::common::packed::gz;
 use crate::common::simple;
 pub(crate) use crate::common::{pairs32, pairs64};
+pub(crate) use trimill_system::parallel::on;
 
 pub(crate) fn work_dir() -> PathBuf {
     std::env::temp_dir()
@@ -94,11 +95,6 @@ pub(crate) fn zst_with(checksum: bool, bytes: impl AsRef<[u8]>) -> Vec<u8> {
     zst.include_checksum(checksum).unwrap();
     zst.write_all(bytes.as_ref()).unwrap();
     zst.finish().unwrap()
-}
-
-/// Does `work` on this many threads.
-pub(crate) fn on<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
 }
 
 /// Vertices 0 to 4; a loop at 2, the arc 0 -> 1 twice, 3 -> 4 and 4 -> 3; vertex 5 is isolated.

@@ -57,15 +57,15 @@ impl Partition {
         Ok(counted)
     }
 
-    /// Counts on test doubles with row blocks of the proxies' rows, of all rows and of encoded rows, in all arenas: all counts must be equal.
-    pub fn count_on_doubles(&self, method: &dyn CountingMethod, cuts: &[u32], pace: Pace) -> u64 {
+    /// Counts on test doubles with row blocks of the proxies' rows, of all rows and of encoded rows, each in another of the [`arenas`], depending on
+    /// `turn`: all counts must be equal.
+    pub fn count_on_doubles(&self, method: &dyn CountingMethod, cuts: &[u32], pace: Pace, turn: usize) -> u64 {
         let in_parts = self.shared_row_blocks(cuts).iter().map(|row_block| encoded(row_block, 3)).collect();
         let mut counts = Vec::new();
-        for row_blocks in [self.row_blocks(cuts), self.shared_row_blocks(cuts), in_parts] {
-            for arena in arenas(&method.footprint(), &self.size_with(&row_blocks)) {
-                let mut double = Double::new(arena, pace).unwrap().with_scratch(1 << 18);
-                counts.push(self.count(&mut double, method, Detail::Total, &row_blocks).unwrap().triangles);
-            }
+        for (kind, row_blocks) in [self.row_blocks(cuts), self.shared_row_blocks(cuts), in_parts].iter().enumerate() {
+            let all = arenas(&method.footprint(), &self.size_with(row_blocks));
+            let mut double = Double::new(all[(kind + turn) % all.len()], pace).unwrap().with_scratch(1 << 18);
+            counts.push(self.count(&mut double, method, Detail::Total, row_blocks).unwrap().triangles);
         }
         assert!(counts.iter().all(|&count| count == counts[0]), "{counts:?}: {method:?}, {cuts:?}, {pace:?}");
         counts[0]

@@ -84,8 +84,7 @@ proptest! {
                 *pairs.entry((successor / run, tail / run)).or_default() += 1;
             }
         }
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let made = pool.install(|| fits(&graph, run));
+        let made = parallel::on(threads, || fits(&graph, run));
         let arcs = (0_u32..).zip(made.offsets.windows(2));
         let arcs: Vec<_> = arcs.flat_map(|(tail, ends)| (ends[0]..ends[1]).map(move |at| (tail, at as usize))).collect();
         let successors: Vec<_> = arcs.iter().map(|&(tail, at)| (tail, made.successors[at] as u32)).collect();
