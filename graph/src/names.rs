@@ -18,6 +18,9 @@ pub const LONGEST_NAME: usize = 1 << 14;
 
 const AT_ONCE: usize = 1 << 20;
 
+/// Blocks, evenly spread, whose names are read to learn how long names are.
+const SAMPLE: usize = 64;
+
 /// Appends a name, whose first `shared` bytes are those of the name before.
 pub fn put_name(name: &[u8], shared: usize, out: &mut Vec<u8>) {
     leb128::put(shared as u32, out);
@@ -102,7 +105,9 @@ impl NamesWriter {
         self.waiting.extend_from_slice(&self.count.to_le_bytes());
         self.write()?;
         let Self { file, dir, at, ends, count, hash, .. } = self;
-        Ok(Names { file, path: dir, start: 0, bytes: at, checksum: Some(hash.digest()), ends, count, held: None })
+        let (checksum, start, held, mean) = (Some(hash.digest()), 0, None, 0);
+        let names = Names { file, path: dir, start, bytes: at, checksum, ends, count, held, mean };
+        Ok(Names { mean: names.mean_of_some(), ..names })
     }
 }
 
@@ -117,6 +122,8 @@ pub struct Names {
     ends: Vec<u64>,
     count: u64,
     held: Option<Vec<u8>>,
+    /// The mean length of the names of some blocks.
+    mean: usize,
 }
 
 impl Names {
@@ -124,7 +131,7 @@ impl Names {
     pub(super) fn open(file: File, path: &Path, start: u64, bytes: u64, checksum: Option<u64>) -> Result<Self> {
         let damaged = |found: &str| damaged_section(path, layout::NAMES, found);
         let (path, ends) = (path.to_path_buf(), Vec::new());
-        let mut names = Self { file, path, start, bytes, checksum, ends, count: 0, held: None };
+        let mut names = Self { file, path, start, bytes, checksum, ends, count: 0, held: None, mean: 0 };
         if !names.pass_parts(|_| Ok(()))? {
             return Err(damaged(CHECKSUM_DIFFERS));
         }
@@ -141,7 +148,25 @@ impl Names {
         if !names.ends.is_sorted() || names.ends.last().copied().unwrap_or_default() != index {
             return Err(damaged("has blocks that are not where they should be"));
         }
+        names.mean = names.mean_of_some();
         Ok(names)
+    }
+
+    /// Names without an error, which is found again when they are used.
+    fn mean_of_some(&self) -> usize {
+        let (mut reader, mut bytes, mut many) = (self.reader(), 0, 0);
+        for block in (0..self.ends.len() as u64).step_by(self.ends.len().div_ceil(SAMPLE).max(1)) {
+            for id in block * BLOCK..self.count.min((block + 1) * BLOCK) {
+                bytes += reader.name(id).map_or(0, <[u8]>::len);
+                many += 1;
+            }
+        }
+        bytes / many.max(1)
+    }
+
+    /// How many names have about as many bytes as `many` names of `length` bytes: at most `many`.
+    pub fn as_many_as(&self, many: usize, length: usize) -> usize {
+        many * length / self.mean.max(length)
     }
 
     /// Ids are below this.

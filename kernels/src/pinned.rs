@@ -70,7 +70,7 @@ impl<T: Pod> Pinned<T> {
         };
         std::thread::scope(|scope| {
             let more = lock(&parts).len().saturating_sub(1);
-            let _ = (0..more).try_for_each(|_| Builder::new().spawn_scoped(scope, &fill).map(drop));
+            let _ = (0..more).try_for_each(|_| Builder::new().spawn_scoped(scope, fill).map(drop));
             fill();
         });
         // SAFETY: the range is that allocation, which is unregistered before it is freed.

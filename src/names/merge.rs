@@ -25,6 +25,9 @@ const OF_PIECE: u64 = 128;
 /// Bytes of a run and its cursor besides buffers, with the last chunks of numbers of its ranges.
 const OF_CURSOR: u64 = 512 + RANGES * OF_PIECE;
 
+/// Merged names that are put aside together.
+const CHUNK: usize = 64 << 10;
+
 /// With at most `FEW_NAMES` names in all runs together there is only one range.
 const FEW_NAMES: u64 = 1 << 16;
 
@@ -45,7 +48,13 @@ pub(super) struct MergedRange {
 
 impl Merging<'_> {
     pub(super) fn least_memory(runs: &[NameRun]) -> Bytes {
-        Self::held(runs) + Bytes(runs.len() as u64 * Self::of_run(runs, LEAST_BUFFER))
+        Self::held(runs) + Self::of_range(runs, LEAST_BUFFER)
+    }
+
+    /// Bytes of a range: for each run, and two chunks of merged names, since one that is put aside may be copied.
+    fn of_range(runs: &[NameRun], buffer: u64) -> Bytes {
+        let chunk = (CHUNK + longest(runs)) as u64;
+        Bytes(runs.len() as u64 * Self::of_run(runs, buffer) + 2 * chunk)
     }
 
     /// Bytes that tell where all pieces of names are, and all full chunks of numbers: the longer runs are, the more.
@@ -57,8 +66,7 @@ impl Merging<'_> {
 
     /// Bytes for a run with two buffers of `buffer` bytes, one for input (which may keep a partial name), one for numbers.
     fn of_run(runs: &[NameRun], buffer: u64) -> u64 {
-        let longest = runs.iter().map(|run| run.longest).max().unwrap_or_default() as u64;
-        2 * buffer + 3 * longest + OF_CURSOR
+        2 * buffer + 3 * longest(runs) as u64 + OF_CURSOR
     }
 
     pub(super) fn run(&self) -> Result<Vec<MergedRange>> {
@@ -67,9 +75,9 @@ impl Merging<'_> {
         let bytes = runs.iter().flat_map(|run| &run.pieces).map(|piece| piece.bytes.length()).sum();
         let task = control.task("sort names", Some(bytes), Unit::Bytes);
         let threads = rayon::current_num_threads() as u64;
-        let share = memory.get() / threads / (2 * runs.len().max(1) as u64);
+        let share = (memory.get() / threads).saturating_sub(2 * CHUNK as u64) / (2 * runs.len().max(1) as u64);
         let buffer = share.clamp(LEAST_BUFFER, LARGEST_BUFFER);
-        let of_range = Bytes(runs.len() as u64 * Self::of_run(runs, buffer));
+        let of_range = Self::of_range(runs, buffer);
         let budget = SharedBudget::new(memory);
         // Each range takes memory for each run, so there are no more than those that can be merged at a time need.
         let at_a_time = (memory.get() / of_range.get().max(1)).clamp(1, threads);
@@ -107,7 +115,8 @@ impl Merging<'_> {
         let numbers = runs.iter().map(|_| Vec::new()).collect();
         let mut merged = MergedRange { count: 0, names: Vec::new(), numbers };
         // Merged names that are not in a chunk yet, and the last one of them.
-        let (mut names, mut last) = (Vec::<u8>::new(), Vec::<u8>::new());
+        let chunk = || Vec::<u8>::with_capacity(CHUNK + longest(runs) + 8);
+        let (mut names, mut last) = (chunk(), Vec::<u8>::new());
         while let Some(mut least) = heap.peek_mut() {
             let Reverse((prefix, name, run)) = &mut *least;
             let (cursor, numbers) = (&mut cursors[*run], &mut merged.numbers[*run]);
@@ -116,9 +125,9 @@ impl Merging<'_> {
                 last.clear();
                 last.extend_from_slice(name);
                 merged.count += 1;
-                if names.len() >= LARGEST_BUFFER as usize {
+                if names.len() >= CHUNK {
                     control.check()?;
-                    merged.names.push(waiting.names.put(std::mem::take(&mut names))?);
+                    merged.names.push(waiting.names.put(std::mem::replace(&mut names, chunk()))?);
                 }
             }
             cursor.numbers.push((merged.count - 1) as u32);
@@ -152,6 +161,10 @@ impl Merging<'_> {
         splitters.dedup();
         splitters
     }
+}
+
+fn longest(runs: &[NameRun]) -> usize {
+    runs.iter().map(|run| run.longest).max().unwrap_or_default()
 }
 
 struct RunCursor<'a> {

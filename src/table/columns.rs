@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::ops::Range;
 
-use super::text::{NAMED_ROWS, ROWS, TextTable, put, put_name};
+use super::text::{NAMED_ROWS, ROWS, TextTable, USUAL_NAME, put, put_name};
 use trimill_graph::names::{NameReader, Names};
 use trimill_system::Result;
 use trimill_system::disk::Output;
@@ -99,7 +99,7 @@ pub(super) fn in_batches<R: CountRows>(
 pub(crate) fn write_lines<C: CountsInOrder>(to: &mut Output, table: TextTable, counts: &C) -> Result<()> {
     counts.in_order(&mut |rows| {
         let columns = <C::Rows<'_> as CountRows>::COLUMNS;
-        let at_once = if rows.names().is_some() { NAMED_ROWS } else { ROWS };
+        let at_once = rows.names().map_or(ROWS, |names| names.as_many_as(NAMED_ROWS, USUAL_NAME));
         table.write_rows(to, rows.count(), at_once, |places, text| {
             // Each column has its own reader, since its ids are mostly near each other.
             let mut readers: Vec<Option<NameReader<'_>>> =

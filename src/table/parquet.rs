@@ -13,12 +13,13 @@ use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::{ColumnPath, SchemaDescriptor, TypePtr};
 
 use super::columns::{ColumnValue, CountRows, CountsInOrder, in_batches};
+use super::text::USUAL_NAME;
 use trimill_graph::names::{NameReader, Names};
 use trimill_system::disk::Output;
 use trimill_system::ordered::make_and_write;
 use trimill_system::{Error, Result};
 
-/// Rows of a row group; fewer with names, which may be long.
+/// Rows of a row group; fewer with names, and still fewer if these are longer than usual.
 const GROUP: usize = 1 << 17;
 const NAMED_GROUP: usize = 1 << 14;
 
@@ -28,10 +29,10 @@ pub(super) fn write<C: CountsInOrder>(to: &mut Output, counts: &C) -> Result<()>
     let failed = |error| failed(&name, error);
     let has_names = counts.has_names();
     let (schema, properties) = layout::<C::Rows<'static>>(&counts.names(), has_names).map_err(failed)?;
-    let of_group = if has_names { NAMED_GROUP } else { GROUP };
     let descriptors = SchemaDescriptor::new(Arc::clone(&schema)).columns().to_vec();
     let mut writer = SerializedFileWriter::new(to, schema, Arc::clone(&properties)).map_err(failed)?;
     counts.in_order(&mut |rows| {
+        let of_group = rows.names().map_or(GROUP, |names| names.as_many_as(NAMED_GROUP, USUAL_NAME));
         let make = |group: u64, encoded: &mut Vec<(Bytes, ColumnCloseResult)>| {
             let first = group as usize * of_group;
             let places = first..rows.count().min(first + of_group);

@@ -11,9 +11,10 @@ use trimill_system::ordered::make_and_write;
 use trimill_system::parallel::IdleValues;
 use trimill_system::{Error, Result};
 
-/// Rows that a thread makes together; fewer with names, which may be long.
+/// Rows that a thread makes together; fewer with names, and still fewer if these are longer than usual.
 pub(crate) const ROWS: usize = 1 << 14;
 pub(crate) const NAMED_ROWS: usize = 1 << 11;
+pub(crate) const USUAL_NAME: usize = 128;
 
 /// The usual maximum of bytes of a line.
 const USUAL_LINE: usize = 48;
