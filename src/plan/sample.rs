@@ -103,22 +103,43 @@ pub(super) fn over_sample<S: Send, P: Default>(
     Ok(unpoisoned(all.into_inner()))
 }
 
+/// A small graph is sampled whole.
 fn runs(graph: &OrientedGraph) -> Result<Vec<Range<u32>>> {
     let (arcs, all) = (graph.edges(), graph.vertices());
-    let many = arcs.div_ceil(RUN).clamp(1, RUNS);
-    let whole = many * RUN >= arcs;
+    let whole = arcs <= RUNS * RUN;
     let (mut runs, mut end) = (Vec::new(), 0);
-    for i in 0..many {
-        let from = (u128::from(arcs) * u128::from(i) / u128::from(many)) as u64;
+    let most = if whole { u64::from(all) } else { RUNS };
+    for i in 0..most {
+        let from = (u128::from(arcs) * u128::from(i) / u128::from(RUNS)) as u64;
         let begin = if whole { end } else { graph.last_fitting(0, false, |_, arcs| arcs <= from)?.max(end) };
         if begin == all {
             break;
         }
-        end = match whole && i + 1 == many {
-            true => all,
-            false => graph.last_fitting(begin, false, |_, arcs| arcs <= RUN)?,
-        };
+        end = graph.last_fitting(begin, false, |rows, arcs| rows.max(arcs) <= RUN)?;
         runs.push(begin..end);
     }
     Ok(runs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean::Workspace;
+    use crate::prepare::prepare;
+    use trimill_input::arcs::ArcList;
+    use trimill_system::Bytes;
+    use trimill_system::memory::HostMemory;
+
+    /// Of a complete graph, the row of rank r has r arcs.
+    #[test]
+    fn all_rows_of_a_small_graph_are_in_short_runs() {
+        let arcs = (0..700).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
+        let dir = tempfile::tempdir().unwrap();
+        let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir.path());
+        let source = ArcList { arcs, declared: None };
+        let graph = prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap();
+        let runs = runs(&graph).unwrap();
+        assert!(runs.iter().all(|run| run.clone().map(u64::from).sum::<u64>() <= RUN), "{runs:?}");
+        assert_eq!(runs.into_iter().flatten().collect::<Vec<u32>>(), (0..700).collect::<Vec<u32>>());
+    }
 }
