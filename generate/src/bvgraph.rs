@@ -81,7 +81,9 @@ fn write_rows(
     // The first row begins at bit 0.
     offsets.add(&[1 << 63], 1)?;
     let period = rows.period().unwrap_or(vertices);
-    let (chunks, periods) = (chunks(rows, period), vertices / period);
+    // A row that repeats takes no time, so it stays with the one before.
+    let chunks = chunks(rows, period, |vertex| !rows.repeats(vertex));
+    let periods = vertices / period;
     let make = |chunk: u64| {
         progress.check()?;
         Ok(encode(rows, chunks[chunk as usize].clone(), progress))

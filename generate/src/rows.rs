@@ -78,13 +78,13 @@ pub(super) fn rows<'a>(
     }
 }
 
-/// Cuts the vertices below `end`, all or those of a period, into runs with about [`CHUNK`] arcs; they depend on the graph alone.
-pub(super) fn chunks(rows: &dyn GeneratedRows, end: u64) -> Vec<Range<u64>> {
+/// Cuts the vertices below `end`, all or those of a period, into runs with about [`CHUNK`] arcs; one may begin where `may_begin` says so.
+/// They depend on the graph alone.
+pub(super) fn chunks(rows: &dyn GeneratedRows, end: u64, may_begin: impl Fn(u64) -> bool) -> Vec<Range<u64>> {
     let (mut chunks, mut start, mut arcs) = (Vec::new(), 0, 0);
     for vertex in 0..end {
         arcs += rows.length(vertex);
-        // A row that repeats takes no time, so it stays with the one before.
-        if arcs >= CHUNK && vertex + 1 < end && !rows.repeats(vertex + 1) {
+        if arcs >= CHUNK && vertex + 1 < end && may_begin(vertex + 1) {
             chunks.push(start..vertex + 1);
             (start, arcs) = (vertex + 1, 0);
         }

@@ -38,7 +38,7 @@ pub(super) fn write(sequence: &SizedSequence<'_>, wanted: &GeneratedFile<'_>) ->
     }
     put(&begin.to_le_bytes())?;
     let period = rows.period().unwrap_or(n);
-    let chunks = chunks(&*rows, period);
+    let chunks = chunks(&*rows, period, |_| true);
     let make = |number: u64, (ids, encoded): &mut (Vec<u32>, Vec<u8>)| {
         control.check()?;
         let many = chunks.len() as u64;

@@ -46,6 +46,18 @@ fn any_stretch_of_a_sequence_is_made_alone() {
 }
 
 #[test]
+fn chunks_of_equal_rows_are_short_if_all_are_written() {
+    let (base, control) = (base(), Control::silent());
+    let sequence = Family::Blowup { copies: 100, permute: None }.sequence(Some(&base)).unwrap();
+    let wanted = GeneratedFile { path: Path::new("g.sg"), arcs: RowArcs::Both, force: false, control: &control };
+    let rows = rows::rows(&sequence, &wanted).unwrap();
+    let longest = (0..sequence.vertices).map(|vertex| rows.length(vertex)).max().unwrap();
+    for chunk in rows::chunks(&*rows, sequence.vertices, |_| true) {
+        assert!(chunk.clone().map(|vertex| rows.length(vertex)).sum::<u64>() < (1 << 18) + longest, "{chunk:?}");
+    }
+}
+
+#[test]
 fn blocks_far_into_a_large_graph_are_found() {
     // The last edges of K_n, n = 2^32: those of its last vertex, which has id n - 1.
     let sequence = regular::complete(1 << 32).unwrap();

@@ -116,7 +116,12 @@ impl Session {
         }
     }
 
-    /// The floor of a method; where arcs between neighbours are counted, also that of the doubled graph.
+    /// Whether the doubled graph is counted here; that of a prepared job is counted by its merge.
+    pub(super) fn counts_doubled(&self) -> bool {
+        self.job.counts().is_directed() && !self.is_shard() && self.purpose != Purpose::Prepare
+    }
+
+    /// The floor of a method, also for the doubled graph where that is counted.
     pub(super) fn counting_floor(
         &self,
         graph: &GraphSize,
@@ -124,7 +129,7 @@ impl Session {
     ) -> Bytes {
         let (counts, row_block) = (self.job.counts(), self.job.settings.memory.block);
         let own = floor(graph, &footprint(counts, graph), row_block);
-        if !counts.is_directed() {
+        if !self.counts_doubled() {
             return own;
         }
         let doubled = DoubledGraph::at_most(graph);

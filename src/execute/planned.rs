@@ -124,7 +124,7 @@ impl Prepared {
         let start = Instant::now();
         let limits = session.plan_limits(&chosen, &graph, shards);
         // Otherwise the doubled graph would be refused only after everything else is counted.
-        if job.counts().is_directed() && limits.device < chosen.floor {
+        if session.counts_doubled() && limits.device < chosen.floor {
             return Err(below_floor(limits.device, chosen.floor));
         }
         let until_here = machine::peak_memory();

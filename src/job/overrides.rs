@@ -29,10 +29,12 @@ impl Override {
     /// Reads `key=value`.
     pub fn parse(typed: &str) -> Result<Self> {
         let origin = Path::new("--set");
-        let Some((key, value)) = typed.split_once('=') else {
+        let mut splits = typed.match_indices('=').map(|(at, _)| (typed[..at].trim(), typed[at + 1..].trim()));
+        // A quoted key may have a `=`, and what is before that is no key.
+        let is_key = |(key, _): &(&str, &str)| toml::from_str::<Table>(&format!("{key} = 0")).is_ok();
+        let Some((key, value)) = splits.clone().find(is_key).or_else(|| splits.next()) else {
             return Err(Error::usage(format!("'{typed}' has no `=`")).at(origin).expected("key=value"));
         };
-        let (key, value) = (key.trim(), value.trim());
         let line = format!("{key} = {value}");
         let (line, mut settings) = match toml::from_str::<Table>(&line) {
             Ok(settings) => (line, settings),
@@ -117,7 +119,9 @@ mod tests {
     fn a_name_confines_it_to_one_job() {
         let (job, tables) = settings("job.crawl.partition.seed=7");
         assert_eq!((job.as_deref(), tables.partition.seed), (Some("crawl"), Some(7)));
-        assert_eq!(settings("job.\"a.b\".partition.seed=7").0.as_deref(), Some("a.b"));
+        for (name, found) in [("\"a.b\"", "a.b"), ("'a=b'", "a=b"), ("\"a\\\"=b\"", "a\"=b")] {
+            assert_eq!(settings(&format!("job.{name}.input.path=c=d")).0.as_deref(), Some(found));
+        }
     }
 
     #[test]

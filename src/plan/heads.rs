@@ -51,7 +51,8 @@ pub(super) fn cut(
     machine: &Machine,
     control: &Control,
 ) -> Result<Vec<LocalsAndHeads>> {
-    if shards == 1 {
+    // More chunks than that are never cut.
+    if shards == 1 || ranges.len() >= MOST * shards as usize {
         return Ok(ranges.into_iter().map(LocalsAndHeads::of).collect());
     }
     let bounds = bounds(graph, &ranges, shards)?;
@@ -111,52 +112,57 @@ fn bounds(graph: &OrientedGraph, ranges: &[Range<u32>], shards: u32) -> Result<V
 
 struct Costs<'a> {
     machine: &'a Machine,
-    /// The arcs of the rows of each range.
-    resident: Vec<f64>,
-    /// For each range and bin: the work of the range's arcs to heads before the bin, and the streamed arcs of those heads' rows.
-    before: Vec<Vec<(SampledWork, f64)>>,
+    bounds: &'a [(u32, u64)],
+    /// The arcs before the rows of each range, and in them.
+    arcs: Vec<(u64, u64)>,
+    /// For each range, and for each bin and the end: the work of the range's arcs to heads before it.
+    before: Vec<SampledWork>,
 }
 
 impl<'a> Costs<'a> {
     fn new(
         graph: &OrientedGraph,
         ranges: &[Range<u32>],
-        bounds: &[(u32, u64)],
+        bounds: &'a [(u32, u64)],
         machine: &'a Machine,
         control: &Control,
     ) -> Result<Self> {
-        let bins = bounds.len();
-        let sampled = sums(graph, ranges.len() * bins, control, |sums, rank, row, lengths| {
+        let ends = bounds.len() + 1;
+        let mut before = sums(graph, ranges.len() * ends, control, |sums, rank, row, lengths| {
             let range = ranges.partition_point(|range| range.end <= rank);
-            let mut bin = 0;
-            sums[range * bins].rows += row.len() as f64;
-            for (before, &b) in row.iter().enumerate() {
-                if bounds.get(bin + 1).is_some_and(|&(next, _)| next <= b) {
-                    bin = bounds.partition_point(|&(first, _)| first <= b) - 1;
-                }
-                sums[range * bins + bin].add(b, before, lengths);
+            let mut begin = 0;
+            while begin < row.len() {
+                let next = bounds.partition_point(|&(first, _)| first <= row[begin]);
+                let past = bounds.get(next).map_or(u32::MAX, |&(first, _)| first);
+                let end = begin + row[begin..].partition_point(|&b| b < past);
+                sums.push((range * ends + next, SampledWork::of(row, begin..end, lengths)));
+                begin = end;
             }
         })?;
-        let (mut resident, mut before) = (Vec::new(), Vec::new());
-        for (range, work) in ranges.iter().zip(sampled.chunks(bins.max(1))) {
+        let mut arcs = Vec::new();
+        for (range, before) in ranges.iter().zip(before.chunks_mut(ends)) {
             let (first, end) = (graph.first_arc(range.start)?, graph.first_arc(range.end)?);
-            let (arcs, rows) = ((end - first) as f64, work.first().map_or(0.0, |work| work.rows));
-            let factor = if rows == 0.0 { 0.0 } else { arcs / rows };
-            let (mut sum, mut sums) = (SampledWork::default(), Vec::new());
-            for (bin, work) in work.iter().enumerate() {
-                sums.push((sum.times(factor), bounds[bin].1.min(first) as f64));
+            let rows: f64 = before.iter().map(|work| work.rows).sum();
+            let factor = if rows == 0.0 { 0.0 } else { (end - first) as f64 / rows };
+            let mut sum = SampledWork::default();
+            for work in before {
                 sum = sum.and(*work);
+                *work = sum.times(factor);
             }
-            sums.push((sum.times(factor), first as f64));
-            resident.push(arcs);
-            before.push(sums);
+            arcs.push((first, end - first));
         }
-        Ok(Self { machine, resident, before })
+        Ok(Self { machine, bounds, arcs, before })
     }
 
     fn seconds(&self, range: usize, bins: &Range<usize>) -> f64 {
-        let ((first, read), (past, all)) = (self.before[range][bins.start], self.before[range][bins.end]);
-        let streamed = PassingRows { arcs: self.resident[range] + all - read, ..PassingRows::default() };
-        self.machine.counting(&past.and(first.times(-1.0)), streamed)
+        let (first, resident) = self.arcs[range];
+        let upto = |bin: usize| {
+            // Only rows before the range are streamed.
+            let streamed = self.bounds.get(bin).map_or(first, |&(_, arcs)| arcs.min(first));
+            (self.before[range * (self.bounds.len() + 1) + bin], streamed)
+        };
+        let ((done, read), (past, all)) = (upto(bins.start), upto(bins.end));
+        let streamed = PassingRows { arcs: (resident + all - read) as f64, ..PassingRows::default() };
+        self.machine.counting(&past.and(done.times(-1.0)), streamed)
     }
 }

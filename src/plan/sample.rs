@@ -2,11 +2,10 @@
 //! those of `b`, whichever are fewer; costs are about proportional. On the CPU, arcs to hubs cost words of bits, and others a cache miss, too.
 
 use std::ops::Range;
-
-use rayon::prelude::*;
+use std::sync::Mutex;
 
 use trimill_graph::OrientedGraph;
-use trimill_system::{Control, Result};
+use trimill_system::{Control, Result, lock, parallel, unpoisoned};
 
 /// A large graph is sampled by runs of rows, evenly spread over its arcs (number, and arcs of each); a small graph is read as a whole.
 const RUNS: u64 = 1 << 11;
@@ -27,16 +26,21 @@ pub(super) struct SampledWork {
 }
 
 impl SampledWork {
-    /// Adds the arc of a row with `before` successors before its head `b`.
-    pub(super) fn add(&mut self, b: u32, before: usize, lengths: &[u32]) {
-        let probes = f64::from(lengths[b as usize]).min(before as f64);
-        if b < HUBS {
-            self.near += 1.0;
-            self.near_probes += probes;
-        } else {
-            self.far += 1.0;
-            self.far_probes += probes;
+    /// The work of some arcs of a row, those at the places `arcs`.
+    pub(super) fn of(row: &[u32], arcs: Range<usize>, lengths: &[u32]) -> Self {
+        let mut sum = Self { rows: arcs.len() as f64, ..Self::default() };
+        for before in arcs {
+            let b = row[before];
+            let probes = f64::from(lengths[b as usize]).min(before as f64);
+            if b < HUBS {
+                sum.near += 1.0;
+                sum.near_probes += probes;
+            } else {
+                sum.far += 1.0;
+                sum.far_probes += probes;
+            }
         }
+        sum
     }
 
     #[must_use]
@@ -59,59 +63,83 @@ impl SampledWork {
     }
 }
 
-/// Adds up `cells` sums [over a sample](over_sample): `add` gets the sums, a rank, its row, and the lengths of all rows, which take 4 bytes a vertex.
+/// Adds up `cells` sums [over a sample](over_sample): `add` lists what a row adds to which sum; it gets the list, a rank, its row, and the lengths of
+/// all rows, which take 4 bytes a vertex. There is one copy of the sums, since many cells take much memory.
 pub(super) fn sums(
     graph: &OrientedGraph,
     cells: usize,
     control: &Control,
-    add: impl Fn(&mut [SampledWork], u32, &[u32], &[u32]) + Sync,
+    add: impl Fn(&mut Vec<(usize, SampledWork)>, u32, &[u32], &[u32]) + Sync,
 ) -> Result<Vec<SampledWork>> {
     let lengths = graph.out_degrees()?;
-    let none = || vec![SampledWork::default(); cells];
-    let add = |sums: &mut Vec<SampledWork>, rank: u32, row: &[u32]| add(sums, rank, row, &lengths);
-    over_sample(graph, control, none, add, |mut all, more| {
-        all.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.and(more));
-        all
+    let all = vec![SampledWork::default(); cells];
+    let add = |of_run: &mut Vec<(usize, SampledWork)>, rank: u32, row: &[u32]| add(of_run, rank, row, &lengths);
+    over_sample(graph, control, all, add, |all, of_run: Vec<(usize, SampledWork)>| {
+        of_run.into_iter().for_each(|(cell, work)| all[cell] = all[cell].and(work));
     })
 }
 
-/// A sum over a sample of at most 16 million arcs, or one row per run: `add` gets a part of the sum, a rank and its row; `and` joins parts.
-pub(super) fn over_sample<S: Send>(
+/// Adds to `all` a sample of at most 16 million arcs, or one row per run: `add` gets the part of a run, a rank and its row; `join` adds a part.
+pub(super) fn over_sample<S: Send, P: Default>(
     graph: &OrientedGraph,
     control: &Control,
-    none: impl Fn() -> S + Send + Sync,
-    add: impl Fn(&mut S, u32, &[u32]) + Send + Sync,
-    and: impl Fn(S, S) -> S + Send + Sync,
+    all: S,
+    add: impl Fn(&mut P, u32, &[u32]) + Sync,
+    join: impl Fn(&mut S, P) + Sync,
 ) -> Result<S> {
-    let of_run = |mut sum: S, run: &Range<u32>| {
+    let all = Mutex::new(all);
+    parallel::try_each(runs(graph)?, |run: Range<u32>| {
         control.check()?;
         let arcs = graph.first_arc(run.end)? - graph.first_arc(run.start)?;
         let (mut begins, mut successors) = (vec![0u64; run.len() + 1], vec![0; arcs as usize]);
         graph.read(run.clone(), &mut begins, &mut successors)?;
-        for (rank, ends) in run.clone().zip(begins.windows(2)) {
-            add(&mut sum, rank, &successors[ends[0] as usize..ends[1] as usize]);
+        let mut part = P::default();
+        for (rank, ends) in run.zip(begins.windows(2)) {
+            add(&mut part, rank, &successors[ends[0] as usize..ends[1] as usize]);
         }
-        Ok(sum)
-    };
-    runs(graph)?.par_iter().try_fold(&none, of_run).try_reduce(&none, |a, b| Ok(and(a, b)))
+        join(&mut lock(&all), part);
+        Ok(())
+    })?;
+    Ok(unpoisoned(all.into_inner()))
 }
 
+/// A small graph is sampled whole.
 fn runs(graph: &OrientedGraph) -> Result<Vec<Range<u32>>> {
     let (arcs, all) = (graph.edges(), graph.vertices());
-    let many = arcs.div_ceil(RUN).clamp(1, RUNS);
-    let whole = many * RUN >= arcs;
+    let whole = arcs <= RUNS * RUN;
     let (mut runs, mut end) = (Vec::new(), 0);
-    for i in 0..many {
-        let from = (u128::from(arcs) * u128::from(i) / u128::from(many)) as u64;
+    let most = if whole { u64::from(all) } else { RUNS };
+    for i in 0..most {
+        let from = (u128::from(arcs) * u128::from(i) / u128::from(RUNS)) as u64;
         let begin = if whole { end } else { graph.last_fitting(0, false, |_, arcs| arcs <= from)?.max(end) };
         if begin == all {
             break;
         }
-        end = match whole && i + 1 == many {
-            true => all,
-            false => graph.last_fitting(begin, false, |_, arcs| arcs <= RUN)?,
-        };
+        end = graph.last_fitting(begin, false, |rows, arcs| rows.max(arcs) <= RUN)?;
         runs.push(begin..end);
     }
     Ok(runs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clean::Workspace;
+    use crate::prepare::prepare;
+    use trimill_input::arcs::ArcList;
+    use trimill_system::Bytes;
+    use trimill_system::memory::HostMemory;
+
+    /// Of a complete graph, the row of rank r has r arcs.
+    #[test]
+    fn all_rows_of_a_small_graph_are_in_short_runs() {
+        let arcs = (0..700).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
+        let dir = tempfile::tempdir().unwrap();
+        let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir.path());
+        let source = ArcList { arcs, declared: None };
+        let graph = prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap();
+        let runs = runs(&graph).unwrap();
+        assert!(runs.iter().all(|run| run.clone().map(u64::from).sum::<u64>() <= RUN), "{runs:?}");
+        assert_eq!(runs.into_iter().flatten().collect::<Vec<u32>>(), (0..700).collect::<Vec<u32>>());
+    }
 }

@@ -21,7 +21,8 @@ pub struct WholeWork {
 impl WholeWork {
     /// Reads at most 16 million arcs, or one row per run. Runs in the current thread pool.
     pub fn of(graph: &OrientedGraph, control: &Control) -> Result<Self> {
-        let sampled = over_sample(graph, control, Self::default, Self::add, Self::and)?;
+        let sampled =
+            over_sample(graph, control, Self::default(), Self::add, |all, of_run: Self| *all = all.and(of_run))?;
         Ok(sampled.times(if sampled.arcs == 0.0 { 0.0 } else { graph.edges() as f64 / sampled.arcs }))
     }
 

@@ -67,6 +67,26 @@ impl<T> Visitor<'_> for TextOrWhole<T> {
 
 /// The integer that `number` is, if it is one and no neighbour rounds to it.
 pub fn exact(number: f64) -> Option<i64> {
-    const MOST: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
-    (number.fract() == 0.0 && number.abs() <= MOST).then_some(number as i64)
+    // 2^53 + 1 rounds to 2^53.
+    const PAST: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
+    (number.fract() == 0.0 && number.abs() < PAST).then_some(number as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_were_perhaps_rounded_are_not_exact() {
+        for (number, found) in [
+            (-8.0, Some(-8)),
+            (9_007_199_254_740_991.0, Some((1 << 53) - 1)),
+            (9_007_199_254_740_992.0, None),
+            (-9_007_199_254_740_992.0, None),
+            (0.5, None),
+            (f64::NAN, None),
+        ] {
+            assert_eq!(exact(number), found, "{number}");
+        }
+    }
 }

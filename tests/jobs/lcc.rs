@@ -10,6 +10,7 @@ use crate::common::job::{SETTINGS, arcs, count, input};
 use crate::common::packed::{tarred, zipped, zst};
 use crate::common::place::{Place, stderr, text, with_suffix};
 use proptest::prelude::*;
+use trimill::testing::report::PlanReport;
 use trimill::{Error, Graph, Kind, Options};
 
 type Arcs = Vec<(u64, u64)>;
@@ -321,6 +322,22 @@ fn shards_are_merged_to_the_same_file() {
         let expected = by_definition(directed, &vertices, &arcs);
         assert!(are_near(&values(&place.read(&file)), &expected), "{directed}");
     }
+}
+
+/// Only a merge counts the doubled graph, which needs more memory of a device than the graph itself.
+#[test]
+fn shards_need_no_memory_for_directions() {
+    let place = Place::new();
+    place.write("d.txt", "1 2\n2 1\n2 3\n3 1\n3 4\n4 2\n4 5\n");
+    let plan = place.prints(&["plan", "d.txt", "--lcc", "o.lcc", "--backend", "cpu", "--json"]);
+    let plan: PlanReport = serde_json::from_slice(&plan).unwrap();
+    let least = plan.smallest_device_memory.get().to_string();
+    for words in ["prepare d.txt --lcc o.lcc --directed --run-dir run --shards 2", "count --run-dir run --shard 0/1"] {
+        let limited = words.split(' ').chain(["--backend", "cpu", "--device-memory", &least]);
+        place.prints(&limited.collect::<Vec<_>>());
+    }
+    place.prints(&["merge", "run"]);
+    assert!(place.path("o.lcc").exists());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use trimill::Bytes;
 use trimill::testing::memory::HostFloor;
-use trimill::testing::report::{PartitionFigures, PlanReport, RunResult};
+use trimill::testing::report::{PartitionFigures, PlanReport, PreparedReport, RunResult};
 
 use crate::common::arcs_of_pairs;
 use crate::common::job::typed;
@@ -197,6 +197,19 @@ fn counting_a_cached_graph_takes_no_more_than_the_budget() {
             let (found, planned) = (partition.counted().peak_bytes, planned.peak_bytes_predicted);
             assert!(found <= planned && planned <= result.device_memory, "{options}: {planned} planned, {found} found");
         }
+    }
+}
+
+/// The costs of 200 rank ranges in bins of heads take 6 MB a copy, and none if there are many more ranges than shards.
+#[test]
+fn preparing_many_rank_ranges_takes_no_more_than_the_budget() {
+    let place = Place::new();
+    let graph = generated("ring-lattice --vertices 20000 --k 40", &place);
+    for shards in [2, 100] {
+        let options = format!("--run-dir run{shards} --shards {shards} --host-memory 40MiB --device-memory 40000");
+        let prepared: PreparedReport = answer(&place, "prepare", graph, &options);
+        assert!(prepared.parts >= 200, "{shards} shards: {} parts", prepared.parts);
+        assert!(prepared.peak_host_bytes <= Bytes::mib(40), "{shards} shards: {}", prepared.peak_host_bytes);
     }
 }
 
