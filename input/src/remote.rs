@@ -158,8 +158,8 @@ impl Opener {
                     }
                     return Ok(named(keys));
                 }
-                // A pattern without matches may itself be the key of an object, as it may be the name of a file.
-                if let Some((prefix, pattern)) = pattern(&key) {
+                // A pattern without matches may itself be the key of an object, as it may be the name of a file. A version is that of one object.
+                if let Some((prefix, pattern)) = pattern(&key).filter(|_| version.is_none()) {
                     let exact = MatchOptions { require_literal_separator: true, ..MatchOptions::default() };
                     let matches = |key: &ObjectPath| pattern.matches_with(key.as_ref(), exact);
                     let keys = self.under(&store, &parsed(prefix, &name)?, matches, &name)?;

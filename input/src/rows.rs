@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::parallel::chunks;
 use super::storage::FilePart;
-use trimill_system::mapped::prefetch;
+use trimill_system::mapped::{prefetch, prefetch_all};
 use trimill_system::{Bytes, Control, Kind, Result};
 
 /// About how many successors are read at a time.
@@ -84,18 +84,30 @@ impl MappedRows {
         self.successors.as_chunks::<4>().0.get(begin as usize..end as usize).unwrap_or_default()
     }
 
+    /// Successors in two cache lines, and in 32.
+    pub const SHORT: usize = 32;
+    const LONG: usize = 512;
+
     /// Prefetches the offset of the row of `id`.
     #[inline]
     pub fn prefetch_begin(&self, id: u32) {
         prefetch(self.begins.as_chunks::<8>().0, id as usize);
     }
 
-    /// Prefetches the row of `id`, up to two cache lines.
+    /// Prefetches the first [`SHORT`](Self::SHORT) successors of the row of `id`.
     #[inline]
     pub fn prefetch_row(&self, id: u32) {
         let row = self.row(id);
-        prefetch(row, 0);
-        prefetch(row, row.len().min(20).saturating_sub(1));
+        for place in [0, Self::SHORT / 2, row.len().min(Self::SHORT).wrapping_sub(1)] {
+            prefetch(row, place);
+        }
+    }
+
+    /// Prefetches more of the row of `id`. Beyond [`LONG`](Self::LONG) successors the processor itself prefetches.
+    #[inline]
+    pub fn prefetch_long_row(&self, id: u32) {
+        let row = self.row(id);
+        prefetch_all(row.get(Self::SHORT..row.len().min(Self::LONG)).unwrap_or_default());
     }
 }
 

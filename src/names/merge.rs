@@ -185,7 +185,9 @@ struct RunCursor<'a> {
 impl<'a> RunCursor<'a> {
     fn new(run: &'a NameRun, [from, to]: [Option<&'a [u8]>; 2], alike: usize, buffer: usize) -> Self {
         let after = from.map_or(1, |from| run.pieces.partition_point(|piece| &*piece.first <= from));
-        let (bytes, numbers) = (Vec::new(), Vec::new());
+        // Arrays that grow would take up to twice as much. A part of a name stays in `bytes` when more is read.
+        let bytes = Vec::with_capacity(buffer + run.longest + 8);
+        let numbers = Vec::with_capacity(buffer / size_of::<u32>() + 1);
         Self { run, to, piece: after.max(1) - 1, read: 0, bytes, at: 0, buffer, alike, numbers }
     }
 

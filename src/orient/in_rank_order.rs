@@ -20,14 +20,18 @@ use trimill_input::rows::{MappedRows, PART};
 use trimill_system::control::Task;
 use trimill_system::{Error, Result};
 
-/// The most successors of rows that are copied together; a longer row is taken in parts of [`PART`].
+/// The most successors, and the most rows, that are copied together; a longer row is taken in parts of [`PART`].
 const BATCH: usize = 1 << 14;
+const BATCH_ROWS: u32 = 1 << 9;
 
 /// File blocks that are made together: few, so that their bytes come from the heap, and not from new pages each time.
 const TOGETHER: usize = 2;
 
-/// Prefetch distance for rows, in rows; the places where they begin are prefetched twice as far ahead.
+/// Prefetch distance, in rows, for the first successors of a row; the places where rows begin are prefetched twice as far ahead.
 const AHEAD: u32 = 12;
+
+/// The same for more successors of longer rows.
+const NEXT: u32 = 2;
 
 pub(super) struct RowsInRankOrder<'a> {
     pub(super) rows: MappedRows,
@@ -173,7 +177,7 @@ impl RowsInRankOrder<'_> {
         while next < ranks.end {
             let first = next;
             batch.clear();
-            while next < ranks.end {
+            while next < ranks.end.min(first + BATCH_ROWS) {
                 let row = self.row(next);
                 if batch.successors.len() + row.len() > BATCH {
                     break;
@@ -202,7 +206,12 @@ impl RowsInRankOrder<'_> {
         let ahead = |ranks: u32| self.ids.get((rank + ranks) as usize);
         ahead(2 * AHEAD).into_iter().for_each(|&id| self.rows.prefetch_begin(id));
         ahead(AHEAD).into_iter().for_each(|&id| self.rows.prefetch_row(id));
-        self.rows.row(self.ids[rank as usize])
+        let row = self.rows.row(self.ids[rank as usize]);
+        // The next rows are about as long.
+        if row.len() > MappedRows::SHORT {
+            ahead(NEXT).into_iter().for_each(|&id| self.rows.prefetch_long_row(id));
+        }
+        row
     }
 
     /// Keeps the successors of a row of more than [`BATCH`]; returns how many were read.

@@ -277,12 +277,13 @@ impl InputRow {
     }
 }
 
-/// Appends those of the successors' `ranks` that the row of `rank` keeps: the smaller ones.
+/// Appends those of the successors' `ranks` that the row of `rank` keeps: the smaller ones. In reverse order, since among equal degrees ranks fall as
+/// ids rise: so the rows of grids are sorted.
 #[inline(always)]
-pub(super) fn keep(rank: u32, ranks: impl ExactSizeIterator<Item = u32>, kept: &mut Vec<u32>) {
+pub(super) fn keep(rank: u32, ranks: impl ExactSizeIterator<Item = u32> + DoubleEndedIterator, kept: &mut Vec<u32>) {
     let mut end = kept.len();
     kept.resize(end + ranks.len(), 0);
-    for successor in ranks {
+    for successor in ranks.rev() {
         kept[end] = successor;
         end += usize::from(successor < rank);
     }

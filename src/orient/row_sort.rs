@@ -27,9 +27,7 @@ pub(super) fn sort_rows(successors: &mut [u32], lengths: &[u32]) {
             let (row, after) = std::mem::take(&mut rest).split_at_mut(length as usize);
             rest = after;
             match row.len() {
-                0..=1 => {}
-                // Among equal degrees ranks fall as ids rise: so they do in whole rows of grids.
-                _ if descends(row) => row.reverse(),
+                _ if row.is_sorted_by(|a, b| a < b) => {}
                 LONG.. => radsort::sort(row),
                 _ => rows.push(row),
             }
@@ -37,11 +35,6 @@ pub(super) fn sort_rows(successors: &mut [u32], lengths: &[u32]) {
         rows.sort_unstable_by_key(|row| row.len());
         rows.chunks_mut(LANES).for_each(|rows| sort_together(rows, &mut table));
     }
-}
-
-#[inline(always)]
-fn descends(row: &[u32]) -> bool {
-    row.windows(2).fold(true, |descends, pair| descends & (pair[0] > pair[1]))
 }
 
 /// Sorts up to [`LANES`] rows, the longest one last; reuses the memory of `table`.

@@ -5,6 +5,7 @@ use serde_json::Value;
 use trimill::Bytes;
 use trimill::testing::memory::HostFloor;
 use trimill::testing::report::{PartitionFigures, PlanReport, PreparedReport, RunResult};
+use trimill_system::hash::mix;
 
 use crate::common::arcs_of_pairs;
 use crate::common::job::typed;
@@ -53,6 +54,17 @@ fn within_budget(place: &Place, input: &str, options: &str, triangles: u128) -> 
     let (found, most) = (result.peak_host_bytes, result.host_memory);
     assert!(Bytes::ZERO < found && found <= most, "{options}: {found} of {most}");
     result
+}
+
+#[test]
+fn rows_with_long_names_take_no_more_than_the_budget() {
+    let place = Place::new();
+    let name = |i: u64| format!("{:016x}", mix(i % 512)).repeat(500);
+    // Each vertex is joined to the four before it and the four after it.
+    let edges = (0..512).flat_map(|i| (1..=4).map(move |next| (i, i + next)));
+    place.write("n.tsv", edges.map(|(a, b)| format!("{}\t{}\n", name(a), name(b))).collect::<String>());
+    let options = "--names --header no --per-edge e.tsv.zst --host-memory 64MiB --threads 4 --no-cache";
+    within_budget(&place, "n.tsv", options, 512 * 4 * 3 / 2);
 }
 
 #[test]

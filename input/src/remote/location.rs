@@ -48,6 +48,9 @@ impl RemoteLocation {
         if bucket.is_empty() || !bucket.chars().all(is_name) {
             return Err("an s3 URL without the name of a bucket".into());
         }
+        if version.is_some() && (key.is_empty() || key.ends_with('/')) {
+            return Err("a version of a prefix; only an object has versions".into());
+        }
         Ok(Self::S3 { bucket: bucket.into(), key: key.into(), version: version.map(str::to_owned) })
     }
 
@@ -93,6 +96,7 @@ mod tests {
             ("https://host:x/a", "https://(not a valid URL): not a valid URL"),
             ("s3://bucket/a?version=1", other_query),
             ("s3://bucket/a?versionId=1&x=2", other_query),
+            ("s3://bucket/a/?versionId=1", "s3://bucket/a/: a version of a prefix"),
             ("s3:///a", "s3:///a: an s3 URL without the name of a bucket"),
             ("file:///a", "file:///a: the URL of a file"),
         ] {
