@@ -1,7 +1,6 @@
 //! From a clean graph to the oriented graph, in memory or in a file. Input: a [`CleanGraph`]: pairs in buckets, degrees. Output: an [oriented
 //! graph](trimill_graph::OrientedGraph) of the vertices with an edge. Each pair becomes an arc from its larger rank to its smaller one (LSTC, section
-//! 4.1.1) in the bucket of its tail's rank range; a sorted bucket is a run of whole rows (`ranked`). Inputs that are clean already take a shorter
-//! path ([`rows`]).
+//! 4.1.1) in the bucket of its tail's rank range; a sorted bucket is a run of whole rows (`ranked`). Clean inputs take a shorter path ([`rows`]).
 //!
 //! Cost: 1 to 4 bytes an edge written and read once if they do not fit in memory, a sort of each bucket, 0.2 to 2 bytes an edge written to
 //! the graph file. Memory: within the host's budget ([`crate::clean::workspace`]).

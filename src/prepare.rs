@@ -1,5 +1,4 @@
-//! From an input to its oriented graph: cached, or cleaned and oriented now. The input must be unchanged once all is read; only then is its
-//! graph cached, with a hash of the contents.
+//! From an input to its oriented graph: cached, or cleaned and oriented. It is cached, with a content hash, if the input is then unchanged.
 
 mod collect;
 pub mod device;

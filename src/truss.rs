@@ -1,7 +1,6 @@
 //! The truss decomposition: the trussness of every edge, by peeling. The k-truss is the largest subgraph in which every edge is in at least k - 2
 //! triangles of the subgraph (Cohen 2008). An edge's trussness is the largest k whose k-truss has it; 2 for an edge in no triangle. Input: the
-//! oriented graph, and the triangles on each edge ([`crate::edges`]). Output: the trussness of each edge in their place, and the sizes of all trusses
-//! ([`by_k`]).
+//! oriented graph, and the triangles on each edge ([`crate::edges`]). Output: the trussness of each edge, and the sizes of all trusses ([`by_k`]).
 //!
 //! Edges are removed level by level, those in the fewest triangles first ([`Peeling`]): a round removes the edges in no more triangles than the
 //! level, and subtracts the removed triangles from other edges' counts (Wang and Cheng, VLDB 2012; rounds as in PKT, Kabir and Madduri, HPEC 2017).

@@ -78,8 +78,7 @@ pub(super) fn rows<'a>(
     }
 }
 
-/// Cuts the vertices below `end`, all or those of a period, into runs with about [`CHUNK`] arcs; one may begin where `may_begin` says so.
-/// They depend on the graph alone.
+/// Cuts the vertices below `end`, all or those of a period, into runs with about [`CHUNK`] arcs; each begins where it `may_begin`.
 pub(super) fn chunks(rows: &dyn GeneratedRows, end: u64, may_begin: impl Fn(u64) -> bool) -> Vec<Range<u64>> {
     let (mut chunks, mut start, mut arcs) = (Vec::new(), 0, 0);
     for vertex in 0..end {

@@ -172,7 +172,6 @@ impl Opener {
         }
     }
 
-    /// `name`: for errors.
     fn bucket(&self, bucket: &str, name: &Path) -> Result<Arc<dyn ObjectStore>> {
         if let Some(store) = self.buckets.borrow().get(bucket) {
             return Ok(Arc::clone(store));

@@ -103,7 +103,7 @@ impl MappedRows {
         }
     }
 
-    /// Prefetches more of the row of `id`. Beyond [`LONG`](Self::LONG) successors the processor itself prefetches.
+    /// Prefetches more of the row of `id`, up to the place from which the processor does so itself.
     #[inline]
     pub fn prefetch_long_row(&self, id: u32) {
         let row = self.row(id);

@@ -208,7 +208,7 @@ impl Source {
     }
 
     /// The identity before opening: canonical paths, sizes, times, inodes (of both files of a BVGraph), and a hash of files that have just
-    /// changed. `None` for standard input, pipes.
+    /// changed. `None` for pipes.
     pub fn identity(&self, control: &Control) -> Result<Option<Identity>> {
         if self.identified { Identity::watched(&self.watched, control) } else { Ok(None) }
     }

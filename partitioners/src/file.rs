@@ -1,6 +1,5 @@
 //! Assignments from files, as METIS and KaMinPar write them (`graph.part.8`), or as lines of `id part`. Input: a text file, and the input's ids.
-//! Output: the part of each compact id, and the number of parts: the largest part in the file plus one. The first line tells which of two forms the
-//! file has:
+//! Output: the part of each compact id, and the number of parts: the largest part in the file plus one. The first line tells the form:
 //!
 //! - one column: line `i` (from 0) is the part of vertex `first_id + i`, for every declared vertex, isolated or not. Only if ids are dense.
 //! - two columns (blanks, tabs or a comma between): an original id and its part, in any order; isolated vertices may be missing.

@@ -1,6 +1,5 @@
 //! Spills: partitions on disk, encoded, compressed and checksummed. Input: a partition's header, the ranks of its vertices, and their rows, encoded
-//! while they are filtered ([`CodedRows`]). Output: a file per partition, and a manifest that names the files of a job. `docs/spill-format.md` has
-//! the layout byte by byte.
+//! while they are filtered ([`CodedRows`]). Output: a file per partition, and a manifest naming a job's files. The layout: `docs/spill-format.md`.
 //!
 //! Invariants: only a complete file has its final name and a valid header. Every byte is under a checksum (the header's own, the index's in
 //! the header, the blocks' in the index), so damage is found before data is used. Encoding and decoding run in parallel over blocks of some

@@ -98,8 +98,7 @@ impl<'g> Details<'g> {
         }
     }
 
-    /// Adds summaries to the result and writes the files; one that fails does not stop the others. The first of the `backends`,
-    /// none of which failed, may peel the graph.
+    /// Adds summaries to the result and writes the files; a failed one stops no other. The first of `backends`, which did not fail, may peel.
     pub(super) fn finish(
         &self,
         session: &Session,

@@ -86,7 +86,6 @@ mod tests {
     struct Fake {
         ordinal: u32,
         free: u64,
-        /// The most that it grants.
         most: u64,
         taken: u64,
     }

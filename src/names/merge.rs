@@ -25,7 +25,7 @@ const OF_PIECE: u64 = 128;
 /// Bytes of a run and its cursor besides buffers, with the last chunks of numbers of its ranges.
 const OF_CURSOR: u64 = 512 + RANGES * OF_PIECE;
 
-/// Merged names that are put aside together.
+/// Bytes of merged names that are put aside together.
 const CHUNK: usize = 64 << 10;
 
 /// With at most `FEW_NAMES` names in all runs together there is only one range.

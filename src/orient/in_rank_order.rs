@@ -27,10 +27,8 @@ const BATCH_ROWS: u32 = 1 << 9;
 /// File blocks that are made together: few, so that their bytes come from the heap, and not from new pages each time.
 const TOGETHER: usize = 2;
 
-/// Prefetch distance, in rows, for the first successors of a row; the places where rows begin are prefetched twice as far ahead.
+/// Prefetch distances, in rows: for the first successors of a row (the places where rows begin: twice as far), and for more of longer ones.
 const AHEAD: u32 = 12;
-
-/// The same for more successors of longer rows.
 const NEXT: u32 = 2;
 
 pub(super) struct RowsInRankOrder<'a> {

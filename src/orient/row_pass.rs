@@ -277,8 +277,7 @@ impl InputRow {
     }
 }
 
-/// Appends those of the successors' `ranks` that the row of `rank` keeps: the smaller ones. In reverse order, since among equal degrees ranks fall as
-/// ids rise: so the rows of grids are sorted.
+/// Appends those of the successors' `ranks` that the row of `rank` keeps: the smaller ones, in reverse, which sorts those of equal degrees.
 #[inline(always)]
 pub(super) fn keep(rank: u32, ranks: impl ExactSizeIterator<Item = u32> + DoubleEndedIterator, kept: &mut Vec<u32>) {
     let mut end = kept.len();

@@ -1,5 +1,4 @@
-//! Which member of an archive is the graph. Input: the members of an archive that is no GraphAr or Graphalytics graph. Output: the graph, by the
-//! first of these rules that applies:
+//! Finds the graph in an archive. Input: the members of one without GraphAr or Graphalytics. Output: the graph, by the first rule that applies:
 //!
 //! 1. Only plain files are eligible. Folders, links, hidden files (a part of the path begins with `.`) and `__MACOSX` do not.
 //! 2. If there is only one file, it is the graph, under any name.

@@ -38,7 +38,6 @@ pub type TakeArcs<'a> = dyn FnMut(&[(u64, u64)]) -> Result<()> + 'a;
 ///
 /// The arcs that a source delivers must not change while they are counted.
 pub trait EdgeSource: Send + Sync {
-    /// The number of arcs.
     fn arcs(&self) -> u64;
 
     /// The number of vertices, if it is known: ids are then below it, and a larger one is an error.

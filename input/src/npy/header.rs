@@ -89,7 +89,6 @@ fn dictionary(text: &str, end: u64) -> Option<NpyHeader> {
     Some(NpyHeader { descr, fortran: fortran_order, shape, end })
 }
 
-/// A text of Python as JSON.
 fn json(text: &str) -> String {
     let (mut json, mut quote) = (String::with_capacity(text.len()), None);
     let mut chars = text.chars();

@@ -206,7 +206,6 @@ fn is_block(threads: u32) -> bool {
 
 type TakePiece<'a> = dyn FnMut(u64) -> GpuResult<u64> + 'a;
 
-/// The bytes of the pieces that `lay` takes.
 fn bytes_of<T>(lay: impl FnOnce(&mut TakePiece<'_>) -> GpuResult<T>) -> u64 {
     let mut layout = ArenaLayout::new(u64::MAX / 2 / ALIGNMENT * ALIGNMENT);
     let laid = lay(&mut |bytes| layout.take(bytes));

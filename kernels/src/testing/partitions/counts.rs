@@ -57,8 +57,7 @@ impl Partition {
         Ok(counted)
     }
 
-    /// Counts on test doubles with row blocks of the proxies' rows, of all rows and of encoded rows, each in another of the [`arenas`], depending on
-    /// `turn`: all counts must be equal.
+    /// Counts on test doubles with row blocks of proxies' rows, of all rows and of encoded ones, each in another arena by `turn`: all must be equal.
     pub fn count_on_doubles(&self, method: &dyn CountingMethod, cuts: &[u32], pace: Pace, turn: usize) -> u64 {
         let in_parts = self.shared_row_blocks(cuts).iter().map(|row_block| encoded(row_block, 3)).collect();
         let mut counts = Vec::new();
