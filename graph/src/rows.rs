@@ -34,11 +34,20 @@ pub fn put_block(lengths: &[u32], distances: &[u32], out: &mut Vec<u8>) {
     encode(distances, out);
 }
 
-/// Appends the distances of a row's successors, which must ascend strictly. The first one is from -1, so that it is the successor itself.
-#[inline(always)]
-pub fn put_distances(successors: &[u32], distances: &mut Vec<u32>) {
+/// Appends the distances of rows of these `lengths`, whose successors ascend strictly. The first of a row is from -1: it is the successor itself. All
+/// are subtracted as one row, without a branch for each row, since most rows are short.
+pub fn put_distances(successors: &[u32], lengths: &[u32], distances: &mut Vec<u32>) {
+    let (begin, mut at) = (distances.len(), 0);
     distances.extend(successors.first());
-    distances.extend(successors.windows(2).map(|pair| pair[1] - pair[0] - 1));
+    distances.extend(successors.windows(2).map(|pair| pair[1].wrapping_sub(pair[0]).wrapping_sub(1)));
+    let distances = &mut distances[begin..];
+    for &length in lengths {
+        // Of an empty row, that is where the next one begins.
+        if let (Some(first), Some(&successor)) = (distances.get_mut(at), successors.get(at)) {
+            *first = successor;
+        }
+        at += length as usize;
+    }
 }
 
 /// Splits a block of `lengths.len()` rows and `arcs` arcs: decodes its first sequence into `lengths`, and returns the second.
@@ -123,8 +132,9 @@ pub(crate) mod tests {
 
     pub(crate) fn encoded(rows: &[Vec<u32>]) -> Vec<u8> {
         let (mut bytes, mut distances) = (Vec::new(), Vec::new());
-        rows.iter().for_each(|row| put_distances(row, &mut distances));
-        put_block(&rows.iter().map(|row| row.len() as u32).collect::<Vec<_>>(), &distances, &mut bytes);
+        let lengths: Vec<u32> = rows.iter().map(|row| row.len() as u32).collect();
+        put_distances(&rows.concat(), &lengths, &mut distances);
+        put_block(&lengths, &distances, &mut bytes);
         bytes
     }
 

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use super::blocks::BlockBuckets;
 use super::joined::BlocksInOrder;
 use super::place::Write;
-use super::row_pass::{arc_hash, are_distinct, keep};
+use super::row_pass::{append_kept, arc_hash, are_distinct, keep};
 use super::row_sort::sort_rows;
 use trimill_graph::rows::put_distances;
 use trimill_graph::writing::RowsWritten;
@@ -95,24 +95,14 @@ impl RowBatch {
 
     /// Keeps the successors of smaller rank of each row, of which the first has rank `first`; appends how many these are.
     fn keep(&mut self, first: u32, lengths: &mut Vec<u32>) {
-        self.kept.clear();
+        self.kept.resize(self.ranks.len(), 0);
         let (mut begin, mut kept) = (0, 0);
         for (rank, &end) in (first..).zip(&self.ends) {
-            keep(rank, self.ranks[begin..end].iter().copied(), &mut self.kept);
-            lengths.push((self.kept.len() - kept) as u32);
-            (begin, kept) = (end, self.kept.len());
+            let more = keep(rank, self.ranks[begin..end].iter().copied(), &mut self.kept[kept..]);
+            lengths.push(more as u32);
+            (begin, kept) = (end, kept + more);
         }
-    }
-
-    /// Appends the distances of the rows that were kept, of these `lengths`.
-    fn put(&mut self, lengths: &[u32], distances: &mut Vec<u32>) {
-        sort_rows(&mut self.kept, lengths);
-        let mut rest = &self.kept[..];
-        for &length in lengths {
-            let (row, after) = rest.split_at(length as usize);
-            put_distances(row, distances);
-            rest = after;
-        }
+        self.kept.truncate(kept);
     }
 }
 
@@ -194,7 +184,8 @@ impl RowsInRankOrder<'_> {
             } else {
                 return None;
             }
-            batch.put(&lengths[of_batch..], distances);
+            sort_rows(&mut batch.kept, &lengths[of_batch..]);
+            put_distances(&batch.kept, &lengths[of_batch..], distances);
         }
         Some(arcs)
     }
@@ -225,7 +216,7 @@ impl RowsInRankOrder<'_> {
             }
             ascends &= last < batch.successors.first().copied();
             last = batch.successors.last().copied();
-            keep(rank, batch.ranks.iter().copied(), &mut batch.kept);
+            append_kept(rank, batch.ranks.iter().copied(), &mut batch.kept);
         }
         let whole = || row.iter().map(|&successor| u32::from_le_bytes(successor)).collect();
         (ascends || are_distinct(whole())).then_some(row.len() as u64)

@@ -59,11 +59,10 @@ impl RankedArcs {
         let (mut lengths, mut successors) = (zeros(ranks.len()), zeros(arcs as usize));
         let mut rest = rows(keys, ranks.start, &mut lengths, &mut successors);
         self.blocks.made(bucket, &lengths, |rows, distances| {
-            for &length in &lengths[rows] {
-                let (row, after) = rest.split_at(length as usize);
-                put_distances(row, distances);
-                rest = after;
-            }
+            let lengths = &lengths[rows];
+            let (of_rows, after) = rest.split_at(lengths.iter().map(|&length| length as usize).sum());
+            put_distances(of_rows, lengths, distances);
+            rest = after;
         })
     }
 }

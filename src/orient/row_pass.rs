@@ -271,22 +271,35 @@ impl InputRow {
         }
         if self.is_wanted {
             let rank_of = pass.input.rank_of;
-            keep(self.rank, part.iter().map(|&successor| rank_of[successor as usize]), kept);
+            append_kept(self.rank, part.iter().map(|&successor| rank_of[successor as usize]), kept);
         }
         true
     }
 }
 
-/// Appends those of the successors' `ranks` that the row of `rank` keeps: the smaller ones, in reverse, which sorts those of equal degrees.
+/// Writes those of the successors' `ranks` that the row of `rank` keeps, the smaller ones, to `kept`, in reverse, which sorts those of equal degrees.
+/// Returns how many these are; `kept` has room for all.
 #[inline(always)]
-pub(super) fn keep(rank: u32, ranks: impl ExactSizeIterator<Item = u32> + DoubleEndedIterator, kept: &mut Vec<u32>) {
-    let mut end = kept.len();
-    kept.resize(end + ranks.len(), 0);
+pub(super) fn keep(rank: u32, ranks: impl DoubleEndedIterator<Item = u32>, kept: &mut [u32]) -> usize {
+    let mut end = 0;
     for successor in ranks.rev() {
         kept[end] = successor;
         end += usize::from(successor < rank);
     }
-    kept.truncate(end);
+    end
+}
+
+/// As [`keep`], but appends them.
+#[inline(always)]
+pub(super) fn append_kept(
+    rank: u32,
+    ranks: impl ExactSizeIterator<Item = u32> + DoubleEndedIterator,
+    kept: &mut Vec<u32>,
+) {
+    let begin = kept.len();
+    kept.resize(begin + ranks.len(), 0);
+    let more = keep(rank, ranks, &mut kept[begin..]);
+    kept.truncate(begin + more);
 }
 
 /// The hash of an arc between two ids, negative if it goes to the smaller id, so that the hashes of an arc and its reverse add up to 0.
