@@ -34,8 +34,7 @@ pub fn put_block(lengths: &[u32], distances: &[u32], out: &mut Vec<u8>) {
     encode(distances, out);
 }
 
-/// Appends the distances of rows of these `lengths`, whose successors ascend strictly. The first of a row is from -1: it is the successor itself. All
-/// are subtracted as one row, without a branch for each row, since most rows are short.
+/// Appends the distances of rows of these `lengths`, whose successors ascend strictly; subtracts all of them as one row, since most rows are short.
 pub fn put_distances(successors: &[u32], lengths: &[u32], distances: &mut Vec<u32>) {
     let (begin, mut at) = (distances.len(), 0);
     distances.extend(successors.first());

@@ -277,8 +277,7 @@ impl InputRow {
     }
 }
 
-/// Writes those of the successors' `ranks` that the row of `rank` keeps, the smaller ones, to `kept`, in reverse, which sorts those of equal degrees.
-/// Returns how many these are; `kept` has room for all.
+/// Writes the smaller ones of a row's `ranks` to `kept`, in reverse, which sorts those of equal degrees; returns how many the row of `rank` keeps.
 #[inline(always)]
 pub(super) fn keep(rank: u32, ranks: impl DoubleEndedIterator<Item = u32>, kept: &mut [u32]) -> usize {
     let mut end = 0;
@@ -289,7 +288,6 @@ pub(super) fn keep(rank: u32, ranks: impl DoubleEndedIterator<Item = u32>, kept:
     end
 }
 
-/// As [`keep`], but appends them.
 #[inline(always)]
 pub(super) fn append_kept(
     rank: u32,
