@@ -152,7 +152,7 @@ impl Names {
         Ok(names)
     }
 
-    /// Names without an error, which is found again when they are used.
+    /// A name that cannot be read counts as empty; the error is found again when it is used.
     fn mean_of_some(&self) -> usize {
         let (mut reader, mut bytes, mut many) = (self.reader(), 0, 0);
         for block in (0..self.ends.len() as u64).step_by(self.ends.len().div_ceil(SAMPLE).max(1)) {

@@ -34,7 +34,7 @@ pub fn put_block(lengths: &[u32], distances: &[u32], out: &mut Vec<u8>) {
     encode(distances, out);
 }
 
-/// Appends the distances of rows of these `lengths`, whose successors ascend strictly; subtracts all of them as one row, since most rows are short.
+/// Appends the distances of rows of these `lengths`, whose successors ascend strictly; all are subtracted as one row, then the first of each is put.
 pub fn put_distances(successors: &[u32], lengths: &[u32], distances: &mut Vec<u32>) {
     let (begin, mut at) = (distances.len(), 0);
     distances.extend(successors.first());

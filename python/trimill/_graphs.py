@@ -443,8 +443,9 @@ def _integers(column: Any, name: str) -> NDArray[Any]:
             f"{name}: an object of the type {_name(column)}; expected an array of integers: numpy.asarray(..)"
         )
     if array.dtype.kind not in "iu":
-        count = getattr(column, "null_count", 0)
-        if getattr(column, "hasnans", False) or (count() if callable(count) else count):
+        nulls = getattr(column, "null_count", 0)
+        nulls = nulls() if callable(nulls) else nulls
+        if getattr(column, "hasnans", False) or (isinstance(nulls, int) and nulls > 0):
             raise DataError(f"{name}: a missing value; expected a vertex in every place; drop such edges first")
         found = f"{name}: an array of {array.dtype}"
         raise UsageError(f"{found}; expected integers; if that is what it holds, convert it: array.astype('int64')")

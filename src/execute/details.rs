@@ -98,7 +98,7 @@ impl<'g> Details<'g> {
         }
     }
 
-    /// Adds summaries to the result and writes the files; a failed one stops no other. The first of `backends`, which did not fail, may peel.
+    /// Adds summaries to the result and writes the files; others are written if one fails. The first of `backends`, of which none failed, may peel.
     pub(super) fn finish(
         &self,
         session: &Session,

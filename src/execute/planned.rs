@@ -58,7 +58,7 @@ impl Planned {
         Session::removing_damaged_graph(step(self), path.as_deref())
     }
 
-    /// Records plan and outputs in any run directory, and removes an earlier result; called after all checks, as a refused start must change nothing.
+    /// Records plan and outputs in the run directory, if any; removes an earlier result; called after all checks: a refused start changes nothing.
     pub(super) fn begin(&self) -> Result<()> {
         let Session { job, run, .. } = &self.session;
         let Some(run) = run else { return Ok(()) };

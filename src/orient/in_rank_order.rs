@@ -1,9 +1,9 @@
 //! Orients the rows of a mapped file in rank order, so that each is encoded once, into its file block, and none waits for others. Input:
 //! [`MappedRows`] of which every arc should have its reverse. Output: file blocks in rank order. The checks are those of [`super::row_pass`]; their
 //! outcome is known when all blocks are made. A thread copies some short rows of a block, looks up the ranks of all their successors in one loop, so
-//! that many of these reads are under way at a time, and then keeps, sorts and encodes row by row.
+//! that many of these reads are under way at a time, and then keeps, sorts and encodes them together.
 //!
-//! Cost: a read of each row at a random place, two look-ups and two hashes for each edge, a sort of each row that is kept. Memory: the mapped file, 4
+//! Cost: a read of each row at a random place, two look-ups and two hashes for each edge, a sort of each row. Memory: the mapped file, 4
 //! bytes a vertex, and for each thread a file block.
 
 use std::ops::Range;
@@ -165,7 +165,7 @@ impl RowsInRankOrder<'_> {
         while next < ranks.end {
             let first = next;
             batch.clear();
-            while next < ranks.end.min(first + BATCH_ROWS) {
+            while next < ranks.end.min(first.saturating_add(BATCH_ROWS)) {
                 let row = self.row(next);
                 if batch.successors.len() + row.len() > BATCH {
                     break;

@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn rows_of_all_lengths_are_sorted_beside_one_another() {
-        let lengths: Vec<u32> = (0..700).rev().chain([3, 600, 0, 1, 17]).collect();
+        let lengths: Vec<u32> = (0..700).rev().chain([3, 600, 0, 1, 17, 1023, 1024, 1025, 3000]).collect();
         let all: u32 = lengths.iter().sum();
         let mut successors: Vec<u32> = (0..all).map(|i| i.wrapping_mul(0x9e37_79b1) >> (i % 32)).collect();
         let mut expected = successors.clone();

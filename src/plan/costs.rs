@@ -1,7 +1,7 @@
 //! The expected cost of each partition in nanoseconds, to make shards even. Only ratios matter, so any machine's costs will do.
 
 use super::cost::{Machine, PassingRows};
-use super::sample::{SampledWork, sums};
+use super::sample::{CellSums, SampledWork, add_to, sums};
 use super::{GraphCut, Plan};
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
@@ -15,7 +15,7 @@ pub fn costs(graph: &OrientedGraph, plan: &Plan, machine: &Machine, control: &Co
     }
     let work = sums(graph, parts, control, |sums, rank, row, lengths| match &plan.cut {
         GraphCut::Sets(locals) => {
-            sums.push((locals.part_of()[rank as usize] as usize, SampledWork::of(row, 0..row.len(), lengths)));
+            add_to(sums, locals.part_of()[rank as usize] as usize, SampledWork::of(row, 0..row.len(), lengths));
         }
         GraphCut::Ranges(all) => add_row(sums, all, rank, row, lengths),
     })?;
@@ -32,12 +32,13 @@ pub fn costs(graph: &OrientedGraph, plan: &Plan, machine: &Machine, control: &Co
 }
 
 /// Adds a row to all partitions that have it; each counts only the arcs to its own heads.
-fn add_row(sums: &mut Vec<(usize, SampledWork)>, all: &[LocalsAndHeads], rank: u32, row: &[u32], lengths: &[u32]) {
+fn add_row(sums: &mut CellSums, all: &[LocalsAndHeads], rank: u32, row: &[u32], lengths: &[u32]) {
     let mut part = all.partition_point(|ranks| ranks.locals.end <= rank);
     let mut begin = 0;
     while let Some(ranks) = all.get(part).filter(|ranks| ranks.locals.contains(&rank)) {
         let end = begin + row[begin..].partition_point(|&b| b < ranks.heads.end);
-        sums.push((part, SampledWork { rows: row.len() as f64, ..SampledWork::of(row, begin..end, lengths) }));
+        let work = SampledWork { rows: row.len() as f64, ..SampledWork::of(row, begin..end, lengths) };
+        add_to(sums, part, work);
         (begin, part) = (end, part + 1);
     }
 }
@@ -53,7 +54,7 @@ mod tests {
         let ranks = |locals: Range<u32>, heads: Range<u32>| LocalsAndHeads { locals, heads };
         let all = [ranks(0..2, 0..2), ranks(2..6, 0..1), ranks(2..6, 1..6)];
         let lengths = [0, 1, 2, 3, 2, 3];
-        let mut sums = Vec::new();
+        let mut sums = CellSums::new();
         add_row(&mut sums, &all, 1, &[0], &lengths);
         add_row(&mut sums, &all, 5, &[0, 2, 3], &lengths);
         let found: Vec<_> = sums.iter().map(|(part, sum)| (*part, sum.rows, sum.near, sum.near_probes)).collect();

@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 use std::ops::Range;
 
 use super::cost::{Machine, PassingRows};
-use super::sample::{SampledWork, sums};
+use super::sample::{SampledWork, add_to, sums};
 use crate::shards::costliest;
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
@@ -51,7 +51,7 @@ pub(super) fn cut(
     machine: &Machine,
     control: &Control,
 ) -> Result<Vec<LocalsAndHeads>> {
-    // More chunks than that are never cut.
+    // There are already as many chunks as are ever cut.
     if shards == 1 || ranges.len() >= MOST * shards as usize {
         return Ok(ranges.into_iter().map(LocalsAndHeads::of).collect());
     }
@@ -135,7 +135,7 @@ impl<'a> Costs<'a> {
                 let next = bounds.partition_point(|&(first, _)| first <= row[begin]);
                 let past = bounds.get(next).map_or(u32::MAX, |&(first, _)| first);
                 let end = begin + row[begin..].partition_point(|&b| b < past);
-                sums.push((range * ends + next, SampledWork::of(row, begin..end, lengths)));
+                add_to(sums, range * ends + next, SampledWork::of(row, begin..end, lengths));
                 begin = end;
             }
         })?;

@@ -1,6 +1,7 @@
 //! The number of probes for the arcs of a graph, from a sample of its rows. The probes of an arc `a -> b` are the successors of `a` before `b`, or
 //! those of `b`, whichever are fewer; costs are about proportional. On the CPU, arcs to hubs cost words of bits, and others a cache miss, too.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Mutex;
 
@@ -63,18 +64,25 @@ impl SampledWork {
     }
 }
 
-/// Adds up `cells` sums [over a sample](over_sample): `add` lists what a row adds to which sum; it gets the list, a rank, its row, and the lengths of
-/// all rows, which take 4 bytes a vertex. There is one copy of the sums, since many cells take much memory.
+/// The sums of cells, by number: of those that the rows of a run add to.
+pub(super) type CellSums = BTreeMap<usize, SampledWork>;
+
+pub(super) fn add_to(sums: &mut CellSums, cell: usize, work: SampledWork) {
+    let sum = sums.entry(cell).or_default();
+    *sum = sum.and(work);
+}
+
+/// Adds up `cells` sums [over a sample](over_sample), in one copy: `add` gets those of a run, a rank, its row, and the lengths of all rows.
 pub(super) fn sums(
     graph: &OrientedGraph,
     cells: usize,
     control: &Control,
-    add: impl Fn(&mut Vec<(usize, SampledWork)>, u32, &[u32], &[u32]) + Sync,
+    add: impl Fn(&mut CellSums, u32, &[u32], &[u32]) + Sync,
 ) -> Result<Vec<SampledWork>> {
     let lengths = graph.out_degrees()?;
     let all = vec![SampledWork::default(); cells];
-    let add = |of_run: &mut Vec<(usize, SampledWork)>, rank: u32, row: &[u32]| add(of_run, rank, row, &lengths);
-    over_sample(graph, control, all, add, |all, of_run: Vec<(usize, SampledWork)>| {
+    let add = |of_run: &mut CellSums, rank: u32, row: &[u32]| add(of_run, rank, row, &lengths);
+    over_sample(graph, control, all, add, |all, of_run: CellSums| {
         of_run.into_iter().for_each(|(cell, work)| all[cell] = all[cell].and(work));
     })
 }

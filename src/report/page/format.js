@@ -2,7 +2,8 @@
 
 /** A number with commas between thousands. */
 function thousands(number) {
-    return String(number).replace(/\B(?<!\.\d*)(?=(\d{3})+(\.|$))/g, ",");
+    const [whole, ...decimals] = String(number).split(".");
+    return [whole.replace(/\B(?=(\d{3})+$)/g, ","), ...decimals].join(".");
 }
 
 /** `value` with so many decimals. A half goes to the even digit, as the program rounds it; `toFixed` rounds it up. */
