@@ -1,4 +1,5 @@
-//! From an input to its oriented graph: cached, or cleaned and oriented. It is cached, with a content hash, if the input is then unchanged.
+//! From an input to its oriented graph: cached, or cleaned and oriented now. Only if the input is unchanged
+//! once all is read, its graph is cached, with a hash of the contents.
 
 mod collect;
 pub mod device;

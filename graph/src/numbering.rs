@@ -1,6 +1,7 @@
 //! Ranks: positions in descending degree order. The vertex of largest degree has rank 0; among equal degrees the larger id comes first. So arcs of
 //! the oriented graph (lower degree to higher, ties to the larger id: LSTC, section 4.1.1) go from larger to smaller rank. Runs of ids are sorted by
-//! a parallel counting sort, the few vertices of large degree by comparisons. Cost: `O(n)`; 16 KiB a thread, 8 bytes per such vertex, 8 per result.
+//! a parallel counting sort, the few vertices of large degree by comparisons. Cost: `O(n)`; 16 KiB a thread, 8 bytes per such vertex, 8 per
+//! vertex for results.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -1,4 +1,4 @@
-//! Prepares a graph on a device (`cuda/prepare.cu`): from arcs in any order to the rows of the graph file. Each step is made from the one before:
+//! Prepares a graph on a device (`cuda/prepare.cu`): from arcs in any order to the rows of the graph file. Each type is made from the one before:
 //!
 //! ```text
 //! DeviceArcs   takes arcs in batches

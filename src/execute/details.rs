@@ -98,7 +98,8 @@ impl<'g> Details<'g> {
         }
     }
 
-    /// Adds summaries to the result and writes the files; others are written if one fails. The first of `backends`, of which none failed, may peel.
+    /// Adds summaries to the result and writes the files; one that fails does not stop the others. The first of `backends`, of
+    /// which none failed, may peel.
     pub(super) fn finish(
         &self,
         session: &Session,

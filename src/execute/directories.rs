@@ -28,7 +28,8 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Creates the directories, private unless the user named them; removes earlier work files of a run; creates none in one shared or only read.
+    /// Creates the directories, private unless the user named them; in a run directory, removes earlier
+    /// work files, and creates none if it is shared or only read.
     pub(super) fn make(settings: &Tables, run: Option<&mut RunDir>) -> Result<Self> {
         let (spill_dir, work_dir) = (settings.spill.dir.as_deref(), settings.work.dir.as_deref());
         for dir in [spill_dir, work_dir].into_iter().flatten() {

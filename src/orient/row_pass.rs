@@ -277,7 +277,8 @@ impl InputRow {
     }
 }
 
-/// Writes the smaller ones of a row's `ranks` to `kept`, in reverse, which sorts those of equal degrees; returns how many the row of `rank` keeps.
+/// Writes those of the successors' `ranks` that the row of `rank` keeps, the smaller ones, to `kept`; returns how many these are. In reverse: among
+/// equal degrees ranks fall as ids rise, so such rows are sorted then.
 #[inline(always)]
 pub(super) fn keep(rank: u32, ranks: impl DoubleEndedIterator<Item = u32>, kept: &mut [u32]) -> usize {
     let mut end = 0;

@@ -1,7 +1,8 @@
 //! Sorts rows. Short ones are sorted 16 at a time: each is a column of a table, and a sorting network for columns of that height compares whole lines
-//! of the table, so that the processor compares all rows in one instruction, and never by a branch that it mispredicts.
+//! of the table, so that one instruction compares all 16 rows, and no branch depends on their entries.
 //!
-//! The network is Batcher's merge exchange, for any height `n` (Knuth, volume 3, section 5.2.2, algorithm M): about `n log2(n)^2 / 4` comparisons.
+//! The network is Batcher's merge exchange, for any height `n` (Knuth, The Art of Computer Programming, volume 3, section 5.2.2, algorithm M): about
+//! `n log2(n)^2 / 4` comparisons of lines.
 
 /// Rows that are sorted together: lanes of a vector of 512 bits.
 const LANES: usize = 16;

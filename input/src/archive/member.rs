@@ -1,4 +1,4 @@
-//! Finds the graph in an archive. Input: the members of one without GraphAr or Graphalytics. Output: the graph, by the first rule that applies:
+//! Finds the graph in an archive. Input: its members, if it is not of GraphAr or Graphalytics. Output: the graph, by the first rule that applies:
 //!
 //! 1. Only plain files are eligible. Folders, links, hidden files (a part of the path begins with `.`) and `__MACOSX` do not.
 //! 2. If there is only one file, it is the graph, under any name.

@@ -1,4 +1,5 @@
-//! Reads the end of a Parquet file: metadata, their length (little-endian `u32`, at most [`MOST`]), `PAR1`. Takes some times that memory.
+//! Reads the end of a Parquet file: metadata, their length (little-endian `u32`, at most [`MOST`]), `PAR1`. Decoded, they
+//! take several times as much memory.
 
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 

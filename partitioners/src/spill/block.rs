@@ -104,7 +104,8 @@ pub fn decode<O: Offset>(
     if ascend { Ok(()) } else { Err("rows that do not ascend below their own numbers") }
 }
 
-/// As [`decode`] (errors, too), but the `arcs` successors stay encoded: a device unpacks and checks them. Returns where they begin, and a bound.
+/// As [`decode`] (errors, too), but the `arcs` successors stay encoded: a device unpacks them and checks that rows ascend. Returns where they begin,
+/// and the bound below which all of them are.
 pub(super) fn decode_lengths<O: Offset>(
     bytes: &[u8],
     into: RowEndsMut<'_, O>,

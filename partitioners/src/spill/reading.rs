@@ -105,7 +105,8 @@ impl SpillReader {
         Ok(())
     }
 
-    /// Reads row block `i` into `into`, reusing its memory; its successors stay `encoded` or not. After an error (damage, memory), `into` is empty.
+    /// Reads row block `i` into `into`, reusing its memory; successors are decoded, or stay `encoded`. Errors: a damaged file, or too little
+    /// memory; `into` is then empty.
     pub fn read_row_block(&self, i: usize, encoded: bool, into: &mut RowBlock) -> Result<()> {
         self.read_blocks(i, self.index.row_blocks[i].blocks.clone(), encoded, into)
     }
