@@ -21,8 +21,9 @@ mod waiting;
 use rayon::prelude::*;
 
 use crate::clean::buckets::bytes_on_disk;
+use crate::clean::ids::ArcFacts;
 use crate::clean::workspace::IdCount;
-use crate::clean::{BEYOND_MEMORY, CleanGraph, Workspace, needs};
+use crate::clean::{BEYOND_MEMORY, CleanGraph, CleanReport, Workspace, is_sparse, needs};
 pub(crate) use blocks::{BLOCK, block_starts};
 pub use place::{Destination, MadeGraph};
 pub(crate) use place::{VertexSections, Write, make};
@@ -44,9 +45,9 @@ pub fn orient(
     space: Workspace<'_>,
     control: &Control,
 ) -> Result<(MadeGraph, Bytes)> {
-    let CleanGraph { pairs, degrees, table, edges, first_id, declared_lines, report, .. } = clean;
+    let CleanGraph { pairs, degrees, table, edges, distinct_arcs, facts, .. } = clean;
     let used = UsedIds::new(&degrees, table.as_deref());
-    let layout = Layout { first_id, declared_lines, report, ..used.layout(edges) };
+    let layout = used.layout_of(&facts, edges, distinct_arcs);
     let range = degrees.len() as u64;
     let of_ids = if table.is_some() { IdCount::Ranked(range) } else { IdCount::Plain(range) };
     let shares = space.beside(&needs(of_ids, edges, space))?;
@@ -128,6 +129,39 @@ impl<'a> UsedIds<'a> {
         Layout { vertices, edges, has_ids, offset_of_ids: first, ..Layout::default() }
     }
 
+    /// The layout of the graph file of cleaned `arcs`, of which `distinct` are neither loops nor duplicates.
+    pub(crate) fn layout_of(&self, arcs: &ArcFacts, edges: u64, distinct: u64) -> Layout {
+        let declared = arcs.source.declared_vertices;
+        let is_alone = |id: &u64| *id >= self.present.universe().into() || !self.present.contains(*id as u32);
+        // If only memory was too little for arrays over all ids, records their range: a later start may have enough.
+        let (vertices, ids) = match self.table {
+            Some(table) => {
+                let last = table.last().filter(|&&last| !is_sparse(last, arcs.arcs));
+                (table.len() as u64, last.map(|last| table[0]..last + 1))
+            }
+            None => {
+                let ends = self.ends().map(|(first, _)| first.into());
+                let first = ends.into_iter().chain(arcs.loop_ids.iter().next()).min();
+                let alone = arcs.loop_ids.iter().filter(is_alone).count() as u64;
+                (u64::from(self.present.count()) + alone, Some(first.unwrap_or(0)..arcs.ids))
+            }
+        };
+        let of_ids = ids.as_ref().filter(|_| declared.is_none());
+        let first_id = of_ids.map_or(arcs.source.first_id, |ids| ids.start.min(1));
+        let report = CleanReport {
+            vertices_declared: declared.unwrap_or(vertices),
+            arcs: arcs.arcs,
+            loops_removed: arcs.loops,
+            ..CleanReport::default()
+        };
+        Layout {
+            first_id,
+            declared_lines: declared.or(ids.map(|ids| ids.end.saturating_sub(first_id))),
+            report: report.cleaned(2 * edges, distinct, arcs.source.symmetric),
+            ..self.layout(edges)
+        }
+    }
+
     fn original(&self, id: u32) -> u64 {
         self.table.map_or(u64::from(id), |table| table[id as usize])
     }
@@ -192,10 +226,10 @@ mod tests {
             let made = |mib| {
                 let space = Workspace::new(HostMemory::new(Bytes::mib(mib), 1), dir.path());
                 let cleaned = clean(&Listed(arcs.clone()), space, &Control::silent()).unwrap();
-                assert_eq!((cleaned.table.is_some(), cleaned.declared_lines), (mib < 100 || lines.is_none(), lines));
                 let used = UsedIds::new(&cleaned.degrees, cleaned.table.as_deref());
-                let Layout { has_ids, offset_of_ids, .. } = used.layout(cleaned.edges);
-                (cleaned.first_id, has_ids, offset_of_ids, used.all())
+                let layout = used.layout_of(&cleaned.facts, cleaned.edges, cleaned.distinct_arcs);
+                assert_eq!((cleaned.table.is_some(), layout.declared_lines), (mib < 100 || lines.is_none(), lines));
+                (layout.first_id, layout.has_ids, layout.offset_of_ids, used.all())
             };
             let little = made(33);
             assert_eq!((little.1, &little), (has_ids, &made(256)), "{arcs:?}");

@@ -132,7 +132,7 @@ impl Preparation<'_, '_> {
         let cleaning = start.elapsed().saturating_sub(cleaned.reading);
         control.did_stage_for("input", start, cleaned.reading);
         control.did_stage_for("clean", start + cleaned.reading, cleaning);
-        let arcs = Bytes::of::<u64>(cleaned.report.arcs - cleaned.report.loops_removed);
+        let arcs = Bytes::of::<u64>(cleaned.facts.arcs - cleaned.facts.loops);
         stages.push(Stage::new("input", looking + cleaned.reading, Bytes(source.bytes()), cleaned.bytes_distributed));
         stages.push(Stage::new("clean", cleaning, arcs, cleaned.bytes_written));
         let start = Instant::now();

@@ -81,8 +81,9 @@ pub struct Layout {
     pub has_ids: bool,
     /// If ids are not stored: the input's id of vertex 0; the others follow without a gap.
     pub offset_of_ids: u64,
+    /// The id of the first declared vertex, where single-column assignment files begin.
     pub first_id: u64,
-    /// How many lines a single-column assignment file has; `None` if ids are sparse.
+    /// Lines of such a file: one for each declared vertex or, for arcs, each id up to the largest; `None` if ids are sparse.
     pub declared_lines: Option<u64>,
     pub report: CleanReport,
     /// The identity of the input that this was made from.

@@ -1,5 +1,5 @@
-//! How the input's ids become `0..n`. *Plain* ids are below 2^32 - 1 and not much sparser than the arcs: they index arrays; a bit for each marks it
-//! as present. *Ranked* ids are any `u64`: a first pass collects and sorts those that occur (8 bytes each); a second replaces them by positions.
+//! How the input's ids become `0..n`. *Plain* ids are below 2^32 - 1 and not much sparser than the arcs: they index arrays. *Ranked* ids are any
+//! `u64`: a first pass collects and sorts those that occur (8 bytes each); a second replaces them by positions.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -8,50 +8,75 @@ use rayon::prelude::*;
 
 use trimill_counting::VertexSetBuilder;
 use trimill_input::ArcSink;
+use trimill_input::arcs::SourceFacts;
 use trimill_system::hash::mix;
 use trimill_system::{Result, lock, parallel};
 
 const CHUNK_BITS: u64 = 1 << 20;
 
-/// Which plain ids occur: a bit for each, in chunks made when they are first touched.
-pub struct Seen {
+/// What is known of an input's arcs once all were read.
+#[derive(Default)]
+pub struct ArcFacts {
+    pub source: SourceFacts,
+    pub arcs: u64,
+    pub loops: u64,
+    /// One more than the largest plain id or position.
+    pub ids: u64,
+    pub loop_ids: LoopIds,
+}
+
+/// What readers find besides arcs between different ids. Thread-safe.
+#[derive(Default)]
+pub struct FoundIds {
+    /// One more than the largest plain id or position; 0 if there is none.
+    end: AtomicU64,
+    loops: AtomicU64,
+    loop_ids: LoopIds,
+}
+
+impl FoundIds {
+    /// Adds what a batch of arcs has: the end of its ids, and its loops, whose ids are below 2^32.
+    pub fn add(&self, end: u64, loops: &[u64]) {
+        self.end.fetch_max(end, Ordering::Relaxed);
+        self.loops.fetch_add(loops.len() as u64, Ordering::Relaxed);
+        loops.iter().for_each(|&id| self.loop_ids.note(id));
+    }
+
+    pub fn end(&self) -> u64 {
+        self.end.load(Ordering::Relaxed)
+    }
+
+    /// After `arcs` arcs of `source` were read.
+    pub fn finish(self, source: SourceFacts, arcs: u64) -> ArcFacts {
+        let Self { end, loops, loop_ids } = self;
+        ArcFacts { source, arcs, loops: loops.into_inner(), ids: end.into_inner(), loop_ids }
+    }
+}
+
+/// The plain ids of loops, since a vertex may have no other arc: a bit for each, in chunks made when they are first touched.
+pub struct LoopIds {
     chunks: Vec<OnceLock<VertexSetBuilder>>,
 }
 
-impl Default for Seen {
+impl Default for LoopIds {
     fn default() -> Self {
         Self { chunks: std::iter::repeat_with(OnceLock::new).take(((1u64 << 32) / CHUNK_BITS) as usize).collect() }
     }
 }
 
-impl Seen {
-    /// `id` must be below 2^32.
-    #[inline]
-    pub fn note(&self, id: u64) {
+impl LoopIds {
+    fn note(&self, id: u64) {
         let chunk = &self.chunks[(id / CHUNK_BITS) as usize];
         chunk.get_or_init(|| VertexSetBuilder::new(CHUNK_BITS as u32)).set((id % CHUNK_BITS) as u32);
     }
 
-    /// The words with a bit set, each with the id of its lowest bit.
-    fn words(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+    /// In ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
         let chunks = (0u64..).step_by(CHUNK_BITS as usize).zip(&self.chunks);
         let words = chunks.flat_map(|(first, chunk)| {
             (first..).step_by(64).zip(chunk.get().into_iter().flat_map(VertexSetBuilder::words))
         });
-        words.filter(|(_, bits)| *bits != 0)
-    }
-
-    pub fn members(&self) -> impl Iterator<Item = u64> + '_ {
-        self.words().flat_map(|(base, bits)| (0..64).filter(move |bit| bits >> bit & 1 != 0).map(move |bit| base + bit))
-    }
-
-    /// The number of distinct ids, the smallest and the largest.
-    pub fn extent(&self) -> Option<(u64, u64, u64)> {
-        self.words().fold(None, |extent, (base, bits)| {
-            let (low, high) = (base + u64::from(bits.trailing_zeros()), base + 63 - u64::from(bits.leading_zeros()));
-            let (count, first, _) = extent.unwrap_or((0, low, high));
-            Some((count + u64::from(bits.count_ones()), first, high))
-        })
+        words.flat_map(|(base, bits)| (0..64).filter(move |bit| bits >> bit & 1 != 0).map(move |bit| base + bit))
     }
 }
 

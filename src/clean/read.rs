@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::buckets::bytes_on_disk;
 use super::classes::ArcClasses;
 use super::distribute::Distribute;
-use super::ids::{Distinct, Seen};
+use super::ids::Distinct;
 use super::pair_hash::PairHash;
 use super::ranges::{BySmallerId, IdRanges};
 use super::unite::ArcsRead;
@@ -51,36 +51,29 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
         space.expect(&GraphToPrepare { form, ids, arcs, edges, row_bytes: None }, control);
     }
     let many = shares.class_count(estimate);
-    let seen = Seen::default();
     let classes = match id_ranges(source, many, space, control)? {
         Some(ranges) => ArcClasses::Ranges(ranges),
         None => ArcClasses::Hash(PairHash::new(many)),
     };
     let buckets = classes.buckets(2, estimate, &shares);
-    let plain = Distribute::new(classes, buckets, Some, Some(&seen), plain_ids(source, shares.left));
+    let plain = Distribute::new(classes, buckets, Some, plain_ids(source, shares.left));
     let scanned = source.scan(&plain, control);
     if !plain.overflow.load(Ordering::Relaxed) {
-        let arcs = scanned?;
-        let (distinct, first, last) = seen.extent().unwrap_or((0, 0, 0));
-        let range = if distinct == 0 { 0 } else { last + 1 };
-        let fits = |ids| space.memory.left(&needs(ids, arcs, space)).is_ok();
-        // A table takes less memory than arrays if most ids are missing.
-        let (by_id, by_table) = (IdCount::Plain(range), IdCount::Ranked(distinct));
+        let (arcs, ids) = (scanned?, plain.found.end());
+        let by_id = IdCount::Plain(ids);
+        let fits = space.memory.left(&needs(by_id, arcs, space)).is_ok();
         // The ids of an input that cannot be read again index arrays, however sparse they are.
-        let [by_id, by_table] = if facts.is_read_once { [by_id; 2] } else { [by_id, by_table] };
-        let may_index = facts.is_read_once || !is_sparse(last, arcs);
-        if may_index && !fits(by_id) && !fits(by_table) {
-            return Err(refused(space, arcs, [by_id, by_table]));
-        }
-        if may_index && fits(by_id) {
-            let read = plain.finish(&facts, arcs, range, start)?;
-            // The size of the graph in a pipe was not known before.
-            if facts.is_read_once {
-                let graph = GraphToPrepare { form: InputForm::Arcs, ids: range, arcs, edges: arcs, row_bytes: None };
-                space.expect_after(READ, &graph, control);
+        if facts.is_read_once {
+            if !fits {
+                return Err(refused(space, arcs, [by_id; 2]));
             }
-            let read = ArcsRead { declared: facts.declared_vertices.unwrap_or(distinct), ..read };
-            return Ok(read.with_ids(&facts, first, range));
+            // The size of the graph in a pipe was not known before.
+            let graph = GraphToPrepare { form: InputForm::Arcs, ids, arcs, edges: arcs, row_bytes: None };
+            space.expect_after(READ, &graph, control);
+        }
+        // A table takes less memory than arrays if most ids are missing.
+        if fits && (facts.is_read_once || !is_sparse(ids.saturating_sub(1), arcs)) {
+            return plain.finish(facts, arcs, start);
         }
     }
     if facts.is_read_once {
@@ -90,7 +83,6 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
             .advice("raise --host-memory, or write the arcs to a file: its ids may be anything"));
     }
     drop(plain);
-    drop(seen);
     read_by_table(source, space, control, shares.left, start)
 }
 
@@ -118,18 +110,12 @@ fn read_by_table(
     let facts = source.facts();
     let classes = ArcClasses::Hash(PairHash::new(shares.class_count(facts.arcs_at_most)));
     let buckets = classes.buckets(2, arcs, &shares);
-    let ranked = Distribute::new(classes, buckets, rank, None, MOST_VERTICES);
+    let ranked = Distribute::new(classes, buckets, rank, MOST_VERTICES);
     let scanned = source.scan(&ranked, control);
     if ranked.overflow.load(Ordering::Relaxed) {
         return Err(changed(source.name(), "it has other ids"));
     }
-    let mut read = ranked.finish(&facts, scanned?, n, start)?;
-    // If only memory was too little for arrays over all ids, records their range: a later start may have enough.
-    if let (Some(&first), Some(&last)) = (table.first(), table.last())
-        && !is_sparse(last, arcs)
-    {
-        read = read.with_ids(&facts, first, last + 1);
-    }
+    let read = ranked.finish(facts, scanned?, start)?;
     Ok(ArcsRead { table: Some(table), ..read })
 }
 
@@ -167,8 +153,8 @@ fn id_ranges(
     Ok(counted.ranges(buckets, shares.keys_at_once()))
 }
 
-/// The smallest id that is too large to index arrays, at which the first pass ends. [`Seen`] takes a bit for each id below it, a few bytes
-/// an arc; the factor allows for low estimates of arcs. Arrays of more ids would not fit in `left` bytes.
+/// The smallest id that is too large to index arrays, at which the first pass ends; the factor allows for low estimates of arcs. Arrays of more ids
+/// would not fit in `left` bytes.
 pub(crate) fn plain_ids(source: &dyn ArcSource, left: Bytes) -> u64 {
     let wanted = source.facts().arcs_at_most.saturating_mul(64).clamp(ALWAYS_PLAIN, MOST_VERTICES);
     wanted.min((left.get() / PER_ID).max(1 << 16))

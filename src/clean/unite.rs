@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use super::buckets::Buckets;
 use super::classes::ArcClasses;
+use super::ids::ArcFacts;
 use super::sort::sort_pairs;
 use super::workspace::{IdCount, PER_KEY, Workspace, check_bucket, needs};
-use trimill_graph::CleanReport;
-use trimill_input::arcs::SourceFacts;
 use trimill_system::control::{Control, Unit};
 use trimill_system::mapped::{prefetch, trim_heap, with_capacity, zeros};
 use trimill_system::{Bytes, Result, parallel};
@@ -24,11 +23,9 @@ pub struct CleanGraph {
     /// The input's ids, if the ids here are positions in this ascending table.
     pub table: Option<Vec<u64>>,
     pub edges: u64,
-    /// The id of the first declared vertex, where single-column assignment files begin.
-    pub first_id: u64,
-    /// Lines of a single-column assignment file: one for each declared vertex or, for arcs, each id up to the largest. `None` if ids are sparse.
-    pub declared_lines: Option<u64>,
-    pub report: CleanReport,
+    /// Of the input, without loops.
+    pub distinct_arcs: u64,
+    pub facts: ArcFacts,
     /// Bytes written to bucket files while the input was read, and afterwards.
     pub bytes_distributed: Bytes,
     pub bytes_written: Bytes,
@@ -39,28 +36,16 @@ pub struct CleanGraph {
 pub struct ArcsRead {
     pub(super) buckets: Buckets,
     pub(super) classes: ArcClasses,
-    /// One more than the largest id.
-    pub(super) range: u64,
+    pub(super) facts: ArcFacts,
     pub(super) table: Option<Vec<u64>>,
-    pub(super) arcs: u64,
-    pub(super) loops: u64,
-    pub(super) declared: u64,
-    pub(super) first_id: u64,
-    pub(super) lines: Option<u64>,
-    pub(super) symmetric: bool,
     pub(super) reading: Duration,
 }
 
 impl ArcsRead {
-    /// Sets the first declared id and the number of lines, for ids from `first` to below `end` that are not sparse.
-    pub(super) fn with_ids(self, facts: &SourceFacts, first: u64, end: u64) -> Self {
-        let first_id = facts.declared_vertices.map_or(first.min(1), |_| facts.first_id);
-        Self { first_id, lines: facts.declared_vertices.or(Some(end.saturating_sub(first_id))), ..self }
-    }
-
     /// Sorts every bucket, drops duplicates, merges both buckets of each class, and counts degrees.
     pub fn clean(self, space: Workspace<'_>, control: &Control) -> Result<CleanGraph> {
-        let Self { buckets, classes, range, table, arcs, loops, declared, first_id, lines, symmetric, reading } = self;
+        let Self { buckets, classes, facts, table, reading } = self;
+        let (arcs, range) = (facts.arcs, facts.ids);
         let of_ids = if table.is_some() { IdCount::Ranked(range) } else { IdCount::Plain(range) };
         let shares = space.beside(&needs(of_ids, arcs, space))?;
         buckets.keep_at_most(shares.buckets())?;
@@ -107,23 +92,10 @@ impl ArcsRead {
             task.advance(incoming);
             Ok((edges, distinct))
         })?;
-        let (edges, distinct) = found.into_iter().fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
-        let report = CleanReport { vertices_declared: declared, arcs, loops_removed: loops, ..CleanReport::default() };
-        let report = report.cleaned(2 * edges, distinct, symmetric);
+        let (edges, distinct_arcs) = found.into_iter().fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         let (bytes_distributed, bytes_written) = (Bytes(buckets.bytes_written()), Bytes(pairs.bytes_written()));
         let degrees = degrees.into_iter().map(AtomicU32::into_inner).collect();
-        Ok(CleanGraph {
-            pairs,
-            degrees,
-            table,
-            edges,
-            first_id,
-            declared_lines: lines,
-            report,
-            bytes_distributed,
-            bytes_written,
-            reading,
-        })
+        Ok(CleanGraph { pairs, degrees, table, edges, distinct_arcs, facts, bytes_distributed, bytes_written, reading })
     }
 }
 

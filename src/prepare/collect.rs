@@ -1,7 +1,7 @@
 //! The sink that sends arcs to a device. Readers fill buffers, which are copied to the device while others are filled. Until the device has started,
 //! full buffers are queued in memory, within their share, so that reading is not blocked.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use trimill_kernels::engine::HostWords;
@@ -11,7 +11,7 @@ use super::runs::EncodedRuns;
 use super::starting::{StartingDevice, Stop, unfit};
 use crate::clean::Workspace;
 use crate::clean::buckets::bytes_on_disk;
-use crate::clean::ids::Seen;
+use crate::clean::ids::FoundIds;
 use trimill_input::{ArcSink, around_tail};
 use trimill_system::mapped::zeros;
 use trimill_system::{Bytes, Control, Error, Result, disk, lock, parallel, unpoisoned};
@@ -32,10 +32,7 @@ pub(super) struct Collect<'d> {
     partial: Mutex<Vec<(HostWords, usize)>>,
     /// Ids from this one on are too large.
     end: u64,
-    pub(super) loops: AtomicU64,
-    pub(super) loop_ids: Seen,
-    /// One more than the largest id; 0 if there is none.
-    pub(super) ids: AtomicU64,
+    pub(super) found: FoundIds,
     /// Whether the scan ended because the device cannot prepare the graph.
     pub(super) refused: AtomicBool,
 }
@@ -96,9 +93,7 @@ impl<'d> Collect<'d> {
             runs,
             partial: Mutex::default(),
             end: end.min(1 << MOST_ID_BITS),
-            loops: AtomicU64::new(0),
-            loop_ids: Seen::default(),
-            ids: AtomicU64::new(0),
+            found: FoundIds::default(),
             refused: AtomicBool::new(false),
         }
     }
@@ -163,7 +158,7 @@ impl<'d> Collect<'d> {
     }
 
     fn filling(&self) -> Filling<'_, 'd> {
-        Filling { collect: self, place: lock(&self.partial).pop(), loops: 0, ids: 0 }
+        Filling { collect: self, place: lock(&self.partial).pop(), loops: Vec::new(), ids: 0 }
     }
 
     fn refuse_on_error<T>(&self, result: Result<T>) -> Result<T> {
@@ -248,7 +243,7 @@ fn pack(arcs: &[(u64, u64)], room: &mut [u64], mut loops: impl FnMut(u64)) -> (u
 struct Filling<'c, 'd> {
     collect: &'c Collect<'d>,
     place: Option<(HostWords, usize)>,
-    loops: u64,
+    loops: Vec<u64>,
     /// One more than the largest id.
     ids: u64,
 }
@@ -275,33 +270,23 @@ impl Filling<'_, '_> {
         }
     }
 
-    fn found_loop(&mut self, id: u64) {
-        self.loops += 1;
-        if id < self.collect.end {
-            self.collect.loop_ids.note(id);
-        }
-    }
-
     fn finish(self) -> Result<()> {
         let Self { collect, place, loops, ids } = self;
         lock(&collect.partial).extend(place);
-        collect.loops.fetch_add(loops, Ordering::Relaxed);
-        collect.ids.fetch_max(ids, Ordering::Relaxed);
-        match ids <= collect.end {
-            true => Ok(()),
-            false => collect.refuse_on_error(Err(Error::resource(format!(
-                "id {}, where memory has room for ids below {}",
-                ids - 1,
-                collect.end
-            )))),
+        if ids > collect.end {
+            let (id, end) = (ids - 1, collect.end);
+            let refusal = Error::resource(format!("id {id}, where memory has room for ids below {end}"));
+            return collect.refuse_on_error(Err(refusal));
         }
+        collect.found.add(ids, &loops);
+        Ok(())
     }
 }
 
 impl ArcSink for Collect<'_> {
     fn arcs(&self, batch: &[(u64, u64)]) -> Result<()> {
         let (mut filling, mut rest) = (self.filling(), batch);
-        let (mut loops, mut ids) = (Vec::new(), 0u64);
+        let (mut loops, mut ids) = (Vec::new(), 0);
         if !batch.is_empty() {
             filling.fill(|room| {
                 let (read, packed, largest) = pack(rest, room, |id| loops.push(id));
@@ -310,9 +295,7 @@ impl ArcSink for Collect<'_> {
                 (packed, !rest.is_empty())
             })?;
         }
-        filling.ids = ids;
-        loops.into_iter().for_each(|id| filling.found_loop(id));
-        filling.finish()
+        Filling { loops, ids, ..filling }.finish()
     }
 
     fn rows(&self, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
@@ -324,9 +307,7 @@ impl ArcSink for Collect<'_> {
             let Some(&last) = row.last() else { continue };
             filling.ids = filling.ids.max(tail.max(last.into()).saturating_add(1));
             let (below, is_loop, above) = around_tail(tail, row);
-            if is_loop {
-                filling.found_loop(tail);
-            }
+            filling.loops.extend(is_loop.then_some(tail));
             for mut part in [below, above] {
                 if part.is_empty() {
                     continue;

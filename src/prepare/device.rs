@@ -15,11 +15,10 @@ use super::collect::Collect;
 use super::device_blocks::write_all;
 use super::runs::EncodedRuns;
 use super::starting::{StartingDevice, Stop, unfit};
-use crate::clean::ids::Seen;
+use crate::clean::ids::ArcFacts;
 use crate::clean::workspace::{GraphToPrepare, IdCount, InputForm};
-use crate::clean::{CleanReport, Workspace, is_sparse, needs, plain_ids};
+use crate::clean::{Workspace, is_sparse, needs, plain_ids};
 use crate::orient::{Destination, MadeGraph, UsedIds, VertexSections, Write, block_starts, make};
-use trimill_graph::file::Layout;
 use trimill_graph::numbering::{degree_runs, numbers, order};
 use trimill_input::MOST_VERTICES;
 use trimill_input::arcs::{ArcSource, READ};
@@ -46,7 +45,7 @@ pub(super) struct PreparedOnDevice {
 
 pub(super) struct ReadOnDevice<'a> {
     device: DeviceArcs<'a>,
-    input: ReadInput<'a>,
+    input: ReadInput,
 }
 
 impl<'a> ReadOnDevice<'a> {
@@ -85,14 +84,14 @@ impl<'a> ReadOnDevice<'a> {
         if *collect.refused.get_mut() {
             return Err(scanned.map_or_else(Stop::Unfit, |_| unfit("the device refused an arc")));
         }
-        let (arcs, ids) = (scanned?, *collect.ids.get_mut());
+        let found = std::mem::take(&mut collect.found).finish(facts, scanned?);
+        let (arcs, ids) = (found.arcs, found.ids);
         if ids > 0 && is_sparse(ids - 1, arcs) && !facts.is_read_once {
             return Err(unfit("ids far below the largest are not used"));
         }
         let Ok(shares) = space.beside(&needs(IdCount::Plain(ids), arcs, space)) else {
             return Err(unfit("too little host memory for arrays over ids"));
         };
-        let (loops, loop_ids) = (*collect.loops.get_mut(), std::mem::take(&mut collect.loop_ids));
         collect.keep_within(shares.left, space)?;
         let (runs, left) = (collect.runs.clone(), shares.left);
         let device = collect.finish()?;
@@ -102,7 +101,7 @@ impl<'a> ReadOnDevice<'a> {
             let graph = GraphToPrepare { form: InputForm::ArcsOnGpu, ids, arcs, edges: arcs, row_bytes: None };
             space.expect_after(READ, &graph, control);
         }
-        let input = ReadInput { source, arcs, ids, loops, loop_ids, runs, left, reading };
+        let input = ReadInput { facts: found, runs, left, reading };
         Ok(Self { device, input })
     }
 
@@ -133,13 +132,8 @@ impl<'a> ReadOnDevice<'a> {
     }
 }
 
-struct ReadInput<'a> {
-    source: &'a dyn ArcSource,
-    arcs: u64,
-    /// One more than the largest id.
-    ids: u64,
-    loops: u64,
-    loop_ids: Seen,
+struct ReadInput {
+    facts: ArcFacts,
     runs: Option<Arc<EncodedRuns>>,
     /// Host memory besides arrays over ids.
     left: Bytes,
@@ -149,7 +143,7 @@ struct ReadInput<'a> {
 /// Host memory that a graph in memory must leave if it takes more than its usual share: counting on GPUs takes less.
 const FOR_COUNTING: Bytes = Bytes::mib(if cfg!(feature = "testing") { 1 } else { 4 << 10 });
 
-impl ReadInput<'_> {
+impl ReadInput {
     /// As `place`, but a graph in memory may take all that is left except its runs and what counting takes.
     fn with_room<'p>(&self, place: Destination<'p>) -> Destination<'p> {
         let runs = self.runs.as_ref().map_or(Bytes::ZERO, |runs| runs.limit.held());
@@ -161,25 +155,25 @@ impl ReadInput<'_> {
 /// Makes the graph of the arcs on the device; `identity` is the input's.
 fn make_on(
     on_device: DeviceArcs<'_>,
-    read: &ReadInput<'_>,
+    read: &ReadInput,
     identity: impl FnOnce() -> Result<String>,
     place: Destination<'_>,
     control: &Control,
 ) -> Result<PreparedOnDevice, Stop> {
     let start = Instant::now();
-    let mut edges = on_device.clean(read.ids)?;
+    let mut edges = on_device.clean(read.facts.ids)?;
     let (count, distinct) = (edges.edges, edges.distinct_arcs);
     control.check()?;
     let cleaning = start.elapsed();
 
     let start = Instant::now();
     let task = control.task("orient", Some(count), Unit::Arcs);
-    let mut of_ids: Vec<u32> = zeros(read.ids as usize);
+    let mut of_ids: Vec<u32> = zeros(read.facts.ids as usize);
     edges.degrees(&mut of_ids)?;
     let (used, degrees, rank_of) = (UsedIds::new(&of_ids, None), degree_runs(&of_ids), numbers(&of_ids));
     drop(of_ids);
     let order = order(&rank_of, &used.present);
-    let layout = layout(&used, read, count, distinct);
+    let layout = used.layout_of(&read.facts, count, distinct);
     let ranked = start.elapsed();
     let mut rows = RankedRows::new(edges, &rank_of, order.len() as u64)?;
     drop(rank_of);
@@ -204,30 +198,6 @@ fn make_on(
         (sorted - ranked).as_secs_f64(),
         (orienting - sorted).as_secs_f64()
     );
-    let (arcs, reading) = (read.arcs - read.loops, read.reading);
+    let (arcs, reading) = (read.facts.arcs - read.facts.loops, read.reading);
     Ok(PreparedOnDevice { made, arcs, edges: count, reading, cleaning, orienting })
-}
-
-fn layout(used: &UsedIds<'_>, read: &ReadInput<'_>, edges: u64, distinct: u64) -> Layout {
-    let (source, present) = (read.source, &used.present);
-    let is_used = |id: u64| id < present.universe().into() && present.contains(id as u32);
-    let loops_alone = read.loop_ids.members().filter(|&id| !is_used(id)).count() as u64;
-    let least_loop = read.loop_ids.extent().map(|(_, first, _)| first);
-    let least_vertex = used.ends().map(|(first, _)| first.into());
-    let first = least_loop.into_iter().chain(least_vertex).min().unwrap_or(0);
-    let facts = source.facts();
-    let declared = facts.declared_vertices;
-    let first_id = declared.map_or(first.min(1), |_| facts.first_id);
-    let report = CleanReport {
-        vertices_declared: declared.unwrap_or(u64::from(present.count()) + loops_alone),
-        arcs: read.arcs,
-        loops_removed: read.loops,
-        ..CleanReport::default()
-    };
-    Layout {
-        first_id,
-        declared_lines: declared.or(Some(read.ids.saturating_sub(first_id))),
-        report: report.cleaned(2 * edges, distinct, facts.symmetric),
-        ..used.layout(edges)
-    }
 }

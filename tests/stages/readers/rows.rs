@@ -108,7 +108,7 @@ fn a_directed_crawl_with_offsets_is_cleaned_by_ranges_of_ids() {
         let made = |source: &dyn ArcSource| {
             let cleaned = clean(source, space, &control).unwrap();
             assert_eq!(cleaned.bytes_distributed > Bytes::ZERO, memory < Bytes::mib(100));
-            assert_eq!((cleaned.edges, cleaned.report.arcs), (2_738_969, 3_216_152));
+            assert_eq!((cleaned.edges, cleaned.facts.arcs), (2_738_969, 3_216_152));
             let made = orient(cleaned, "x", Destination::file(dir.path()), space, &control).unwrap().0;
             std::fs::read(file_of(made)).unwrap()
         };
