@@ -40,9 +40,8 @@ pub struct Buckets {
     encoded: AtomicU64,
     written: AtomicU64,
     expected: u64,
-    /// The hash that decides a key's class, and the number of buckets of a class.
+    /// The hash that decides the bucket of a key, if not all bits of one need to be stored.
     hash: PairHash,
-    of_class: usize,
     overflow: Overflow,
 }
 
@@ -90,14 +89,13 @@ impl Buckets {
             run: run.clamp(RUN.start, RUN.end) as usize,
             memory: AtomicU64::new(memory),
             expected,
-            of_class: 1,
             overflow: Overflow::new(dir, MemoryLimit::default()),
             ..Self::default()
         }
     }
 
-    pub fn of_classes(self, hash: PairHash, of_class: usize) -> Self {
-        Self { hash, of_class, ..self }
+    pub fn of_classes(self, hash: PairHash) -> Self {
+        Self { hash, ..self }
     }
 
     pub fn buckets(&self) -> usize {
@@ -274,7 +272,7 @@ impl Buckets {
             self.held.fetch_sub(chunk.capacity() as u64 * 8, Ordering::Relaxed);
             Ok(chunk)
         });
-        let runs = runs.into_iter().map(|run| self.decoded(&run, bucket / self.of_class));
+        let runs = runs.into_iter().map(|run| self.decoded(&run, bucket));
         let (mut chunks, mut keys) = (Vec::new(), 0);
         for chunk in filling.into_iter().chain(full).chain(runs) {
             let chunk = chunk?;
@@ -288,15 +286,15 @@ impl Buckets {
         each(chunks)
     }
 
-    /// The keys of a run of a bucket of this class; frees its bytes.
-    fn decoded(&self, run: &BucketRun, class: usize) -> Result<Vec<u64>> {
+    /// The keys of a run of a bucket; frees its bytes.
+    fn decoded(&self, run: &BucketRun, bucket: usize) -> Result<Vec<u64>> {
         let mut keys = zeros(run.keys as usize);
         // The bytes may have been damaged in the file.
         arcs::decode(&self.overflow.read_all(&run.bytes)?, &mut keys).map_err(|wrong| {
             Error::data("", format!("arcs that wait to be sorted cannot be read back: {wrong}"))
                 .advice("check the disk and the memory of this machine")
         })?;
-        keys.iter_mut().for_each(|key| *key = self.hash.restored(*key, class));
+        keys.iter_mut().for_each(|key| *key = self.hash.restored(*key, bucket));
         self.released(run.bytes.held());
         self.overflow.free(&run.bytes);
         Ok(keys)

@@ -40,8 +40,7 @@ impl<F: Fn(u64) -> Option<u64> + Sync> Distribute<F> {
 
     /// Takes rows of plain ids below `end`, without staging: as a thread mostly adds to few buckets, staging causes lock contention.
     fn rows_by_ranges(&self, ranges: &IdRanges, rows: &[(u64, usize)], heads: &[u32]) -> Result<()> {
-        let mut own = [Vec::new(), Vec::new()];
-        let mut others = Vec::new();
+        let (mut own, mut others) = (Vec::new(), Vec::new());
         let (mut class, mut begin, mut end_of_ids, mut loops) = (None, 0, 0, Vec::new());
         for &(tail, end) in rows {
             let row = &heads[begin..end];
@@ -58,26 +57,21 @@ impl<F: Fn(u64) -> Option<u64> + Sync> Distribute<F> {
             let (below, is_loop, above) = around_tail(tail, row);
             loops.extend(is_loop.then_some(tail));
             let (far, near) = below.split_at(below.partition_point(|&head| u64::from(head) < ids.start));
-            let reverse = |&head: &u32| u64::from(head) << 32 | tail;
-            others.extend(far.iter().map(|head| (ranges.range_of((*head).into()) * 2 + 1, reverse(head))));
-            own[1].extend(near.iter().map(reverse));
-            own[0].extend(above.iter().map(|&head| tail << 32 | u64::from(head)));
+            others.extend(far.iter().map(|&head| self.classes.split(tail, head.into())));
+            own.extend(near.iter().chain(above).map(|&head| self.classes.split(tail, head.into()).1));
         }
         self.put_own(class, &mut own)?;
         self.found.add(end_of_ids, &loops);
         self.buckets.extend(others.into_iter())
     }
 
-    fn put_own(&self, class: Option<usize>, own: &mut [Vec<u64>; 2]) -> Result<()> {
-        for (direction, keys) in own.iter_mut().enumerate() {
-            if let Some(class) = class.filter(|_| !keys.is_empty()) {
-                let bucket = 2 * class + direction;
-                match keys.len() >= LEAST_PUT {
-                    true => self.buckets.put(bucket, keys.as_slice().to_vec())?,
-                    false => self.buckets.extend(keys.iter().map(|&key| (bucket, key)))?,
-                }
-                keys.clear();
+    fn put_own(&self, class: Option<usize>, keys: &mut Vec<u64>) -> Result<()> {
+        if let Some(class) = class.filter(|_| !keys.is_empty()) {
+            match keys.len() >= LEAST_PUT {
+                true => self.buckets.put(class, keys.as_slice().to_vec())?,
+                false => self.buckets.extend(keys.iter().map(|&key| (class, key)))?,
             }
+            keys.clear();
         }
         Ok(())
     }
@@ -108,8 +102,7 @@ impl<F: Fn(u64) -> Option<u64> + Sync> ArcSink for Distribute<F> {
                 loops.push(u);
                 return None;
             }
-            let key = u.min(v) << 32 | u.max(v);
-            Some((self.classes.class_of(key) * 2 + usize::from(u > v), key))
+            Some(self.classes.split(u, v))
         });
         self.buckets.extend(keyed)?;
         self.found.add(end, &loops);

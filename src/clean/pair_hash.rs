@@ -19,9 +19,11 @@ impl PairHash {
         1 << self.bits
     }
 
+    /// The class of a key, and the key as [`PairHash::shortened`].
     #[inline]
-    pub(super) fn class_of(self, key: u64) -> usize {
-        ((mix(self.shortened(key)) ^ key) & self.last_bits()) as usize
+    pub(super) fn split(self, key: u64) -> (usize, u64) {
+        let shortened = self.shortened(key);
+        (((mix(shortened) ^ key) & self.last_bits()) as usize, shortened)
     }
 
     const fn last_bits(self) -> u64 {
@@ -52,9 +54,10 @@ mod tests {
         fn what_is_left_out_follows_from_the_class(keys in prop::collection::vec(any::<u64>(), 1..50), bits in 0..13u32) {
             let hash = PairHash { bits };
             for &key in &keys {
-                prop_assert_eq!(hash.restored(hash.shortened(key), hash.class_of(key)), key);
+                let (class, shortened) = hash.split(key);
+                prop_assert_eq!((hash.restored(shortened, class), hash.shortened(key)), (key, shortened));
             }
-            let mut classes: Vec<usize> = (0..1 << bits).map(|last| hash.class_of(keys[0] & !hash.last_bits() | last)).collect();
+            let mut classes: Vec<usize> = (0..1 << bits).map(|last| hash.split(keys[0] & !hash.last_bits() | last).0).collect();
             classes.sort_unstable();
             prop_assert_eq!(classes, (0..1 << bits).collect::<Vec<usize>>());
         }
@@ -65,7 +68,7 @@ mod tests {
         let hash = PairHash { bits: 6 };
         let grid = (0..1000u64).flat_map(|i| [i << 32 | (i + 1), i << 32 | (i + 64), 7 << 32 | (i * 64)]);
         let mut of_class = [0; 64];
-        grid.for_each(|key| of_class[hash.class_of(key)] += 1);
+        grid.for_each(|key| of_class[hash.split(key).0] += 1);
         assert!(of_class.iter().all(|many| (24..72).contains(many)), "{of_class:?}");
     }
 }

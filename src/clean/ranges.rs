@@ -10,6 +10,9 @@ use trimill_system::Result;
 /// The most blocks of ids whose arcs are counted together.
 const MOST_BLOCKS: u64 = 1 << 16;
 
+/// A range is not continued from this many ids on, so that its ids and a direction fit in 32 bits.
+const MANY_IDS: u64 = 1 << 30;
+
 pub(super) struct BySmallerId {
     /// The binary logarithm of the ids in a block.
     shift: u32,
@@ -37,7 +40,8 @@ impl BySmallerId {
         let share = counts.iter().sum::<u64>().div_ceil(many as u64).max(1);
         let (mut range_of, mut starts, mut sum) = (Vec::with_capacity(counts.len()), vec![0], 0);
         for (block, count) in (0..).zip(counts) {
-            if sum >= share {
+            let begun = starts.last().copied().unwrap_or(0);
+            if sum >= share || (block << self.shift) - begun >= MANY_IDS {
                 starts.push(block << self.shift);
                 sum = 0;
             }

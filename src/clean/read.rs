@@ -55,7 +55,7 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
         Some(ranges) => ArcClasses::Ranges(ranges),
         None => ArcClasses::Hash(PairHash::new(many)),
     };
-    let buckets = classes.buckets(2, estimate, &shares);
+    let buckets = classes.buckets(estimate, &shares);
     let plain = Distribute::new(classes, buckets, Some, plain_ids(source, shares.left));
     let scanned = source.scan(&plain, control);
     if !plain.overflow.load(Ordering::Relaxed) {
@@ -109,7 +109,7 @@ fn read_by_table(
     let rank = |id| table.binary_search(&id).ok().map(|i| i as u64);
     let facts = source.facts();
     let classes = ArcClasses::Hash(PairHash::new(shares.class_count(facts.arcs_at_most)));
-    let buckets = classes.buckets(2, arcs, &shares);
+    let buckets = classes.buckets(arcs, &shares);
     let ranked = Distribute::new(classes, buckets, rank, MOST_VERTICES);
     let scanned = source.scan(&ranked, control);
     if ranked.overflow.load(Ordering::Relaxed) {

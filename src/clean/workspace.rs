@@ -18,7 +18,7 @@ pub const PER_ID: u64 = 8;
 /// Bytes for each vertex, if ids are looked up in a table: first for collecting the ids, then for the table, degrees, ranks and the order.
 pub const PER_VERTEX: u64 = 24;
 
-/// Bytes for each key of a class: a bucket, its sorted copy and the cell offsets; or both buckets and their union.
+/// Bytes for each key of a class: in its bucket, sorted, and the offsets of cells; or sorted keys, others that are merged with them, and both.
 pub(super) const PER_KEY: u64 = 24;
 
 /// Bytes of a thread that reads: two windows, or blocks from a decompressor.
@@ -251,10 +251,10 @@ impl Shares<'_> {
         (self.left.get() / 8 / self.space.memory.threads() / 2048).clamp(1, 4096)
     }
 
-    /// The number of classes, a power of two: about 2^18 keys each, which a core sorts in its cache; fewer keys if memory is scarce.
+    /// The number of classes, a power of two: about 2^17 keys each, which a core sorts in its cache; fewer keys if memory is scarce.
     pub(super) fn class_count(&self, arcs: u64) -> usize {
-        let wanted = arcs / (self.keys_at_once() / 32).clamp(1024, 1 << 18);
-        1 << wanted.clamp(8, (self.staged() / 2).max(8)).ilog2()
+        let wanted = arcs / (self.keys_at_once() / 64).clamp(1024, 1 << 17);
+        1 << wanted.clamp(8, self.staged().max(8)).ilog2()
     }
 }
 
