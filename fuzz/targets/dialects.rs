@@ -57,6 +57,7 @@ fn graph(choices: &mut Choices<'_>) -> (u64, Vec<(u64, u64)>) {
 }
 
 /// A text and its first id.
+#[derive(Default)]
 struct Text {
     lines: Vec<String>,
     base: u64,
@@ -88,25 +89,13 @@ fn metis((n, arcs): &(u64, Vec<(u64, u64)>), choices: &mut Choices<'_>) -> Text 
         choices.one(&[("", "", ""), ("", "", ""), (" 1", "", " 7"), (" 10", "3 ", ""), (" 100", "5 ", "")]);
     lines.push(format!("{} {}{fmt}", n + alone, arcs.len()));
     for vertex in 0..n + alone {
-        let mut successors: Vec<u64> = arcs
-            .iter()
-            .filter(|a| a.0 == vertex)
-            .map(|a| a.1)
-            .chain(arcs.iter().filter(|a| a.1 == vertex).map(|a| a.0))
-            .collect();
-        successors.sort_unstable();
+        let other_end = |&(u, v): &(u64, u64)| if u == vertex { Some(v) } else { (v == vertex).then_some(u) };
+        let successors: BTreeSet<u64> = arcs.iter().filter_map(other_end).collect();
         let row: Vec<String> = successors.iter().map(|successor| format!("{}{after}", successor + 1)).collect();
         lines.push(format!("{before}{}", row.join(" ")));
     }
-    Text {
-        lines,
-        base: 1,
-        header: Some(header),
-        arcs: header + 1,
-        metis: true,
-        matrix: false,
-        free: !before.is_empty(),
-    }
+    let free = !before.is_empty();
+    Text { lines, base: 1, header: Some(header), arcs: header + 1, metis: true, free, ..Text::default() }
 }
 
 fn matrix((n, arcs): &(u64, Vec<(u64, u64)>), choices: &mut Choices<'_>) -> Text {
@@ -115,7 +104,7 @@ fn matrix((n, arcs): &(u64, Vec<(u64, u64)>), choices: &mut Choices<'_>) -> Text
     let mut lines = vec![format!("%%MatrixMarket matrix coordinate {field} {symmetry}"), "% a comment".into()];
     lines.push(format!("{n} {n} {}", arcs.len()));
     lines.extend(arcs.iter().map(|(u, v)| format!("{} {}{value}", u.max(v) + 1, u.min(v) + 1)));
-    Text { lines, base: 1, header: Some(2), arcs: 3, metis: false, matrix: true, free: false }
+    Text { lines, base: 1, header: Some(2), arcs: 3, matrix: true, ..Text::default() }
 }
 
 fn list((n, arcs): &(u64, Vec<(u64, u64)>), choices: &mut Choices<'_>) -> Text {
@@ -125,30 +114,19 @@ fn list((n, arcs): &(u64, Vec<(u64, u64)>), choices: &mut Choices<'_>) -> Text {
     let rest = if rest.is_empty() { String::new() } else { format!("{separator}{}", rest.replace(' ', separator)) };
     let both = choices.below(3) == 0;
     let mut lines = Vec::new();
-    let (mut header, mut index) = (None, false);
-    match choices.below(11) {
+    let which = choices.below(11);
+    match which {
         0 => lines.extend(["# Nodes: 1 Edges: 1".to_string(), "# FromNodeId\tToNodeId".into()]),
         1 => lines.extend(["% sym unweighted".to_string(), format!("% {} {n} {n}", arcs.len())]),
         2 => lines.push(["source", "target"].join(separator.trim_start_matches([' ', '\t']).get(..1).unwrap_or(" "))),
-        3 => {
-            lines.push(if rest.is_empty() { ",src,dst".into() } else { ",src,dst,w".into() });
-            index = true;
-        }
+        3 => lines.push(if rest.is_empty() { ",src,dst".into() } else { ",src,dst,w".into() }),
         4 => lines.push(n.to_string()),
-        5 | 6 => {
-            header = Some(0);
-            lines.push(format!("{n}{separator}{}", arcs.len()));
-        }
-        7 => {
-            header = Some(0);
-            lines.push(format!("{n},{},u,graph,2,Int64,simplegraph", arcs.len()));
-        }
-        8 => {
-            header = Some(0);
-            lines.push(format!("{n} {n} {}", arcs.len()));
-        }
+        5 | 6 => lines.push(format!("{n}{separator}{}", arcs.len())),
+        7 => lines.push(format!("{n},{},u,graph,2,Int64,simplegraph", arcs.len())),
+        8 => lines.push(format!("{n} {n} {}", arcs.len())),
         _ => {}
     }
+    let (header, index) = ((5..9).contains(&which).then_some(0), which == 3);
     let begin = lines.len();
     let mut number = 0;
     for &(u, v) in arcs {
@@ -159,7 +137,7 @@ fn list((n, arcs): &(u64, Vec<(u64, u64)>), choices: &mut Choices<'_>) -> Text {
         }
     }
     let free = rest.contains('{');
-    Text { lines, base, header, arcs: begin, metis: false, matrix: false, free }
+    Text { lines, base, header, arcs: begin, free, ..Text::default() }
 }
 
 /// Makes one deviation. Returns the end of each line.

@@ -144,10 +144,7 @@ pub(super) fn plain_at_least(file: &Storage, compression: Compression) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
-
     use super::*;
-    use crate::storage::Pread;
     use crate::tests::{gz, stored};
     use trimill_system::error::Kind;
 
@@ -182,23 +179,6 @@ mod tests {
         assert_eq!(bytes, [vec![7; 600], vec![8; 400], vec![9; 1000]].concat());
         assert_eq!(file.read_exact_at(&mut [0], 2000).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
-    }
-
-    #[test]
-    fn ranges_of_a_copy_are_what_was_written() {
-        let dir = tempfile::tempdir().unwrap();
-        let bytes: Vec<u8> = (0..2 * PIECE + 100_000).map(|i| (i * i / 11) as u8).collect();
-        let mut spool = Spool::new("a copy", Path::new("in.txt"), dir.path(), 0).unwrap();
-        bytes.chunks(77_777).for_each(|some| spool.write(some).unwrap());
-        let file = spool.finish().unwrap();
-        for (at, length) in [(0, bytes.len()), (PIECE - 1, 2), (PIECE, PIECE), (65_535, 70_000), (bytes.len(), 0)] {
-            let mut read = vec![0; length];
-            file.read_exact_at(&mut read, at as u64).unwrap();
-            assert!(read == bytes[at..at + length], "{at} {length}");
-        }
-        let mut all = Vec::new();
-        Pread::new(&file, 3, None).read_to_end(&mut all).unwrap();
-        assert!(all == bytes[3..]);
     }
 
     #[test]

@@ -15,19 +15,12 @@ mod packed;
 #[path = "gpu/prepare.rs"]
 mod prepare;
 
-use trimill_counting::{Detail, Footprint, Lent, PartitionCounter, PartitionExtent, RowBlock};
+use trimill_counting::{Detail, Footprint, Lent, RowBlock};
 use trimill_kernels::testing::gpu;
-use trimill_kernels::testing::partitions::{Partition, arenas, bytes_of, cuts, device_bytes, methods_of, pool, random};
+use trimill_kernels::testing::partitions::{
+    Partition, arenas, bytes_of, cuts, device_bytes, give, methods_of, pool, random,
+};
 use trimill_kernels::{CountingMethod, Gpu, GpuError, ImageForm, Lstc, Pinned};
-
-/// Begins a partition whose total is counted.
-fn begin<'g>(
-    method: &dyn CountingMethod,
-    gpu: &'g mut Gpu,
-    size: PartitionExtent,
-) -> Result<Box<dyn PartitionCounter + 'g>, GpuError> {
-    method.begin(gpu, size, Detail::Total)
-}
 
 /// 6 million vertices that each point at their three predecessors: 72 MB of successors. Every `nth` one is local. Returns its triangles, too.
 fn predecessors(nth: u32) -> (Partition, u64) {
@@ -52,21 +45,6 @@ impl Lent for PageLocked {
 
 fn footprint() -> Footprint {
     CountingMethod::footprint(&Lstc::default())
-}
-
-/// A counter that has received the resident section, in three runs.
-fn begun<'g>(
-    method: &dyn CountingMethod,
-    gpu: &'g mut Gpu,
-    partition: &Partition,
-    limit: u64,
-) -> Box<dyn PartitionCounter + 'g> {
-    let size = partition.size(limit);
-    let mut counter = begin(method, gpu, size).unwrap();
-    for run in partition.runs(size.locals as usize / 3 + 1) {
-        counter.resident(run, pool()).unwrap();
-    }
-    counter
 }
 
 /// Counts with row blocks of the proxies' rows and with row blocks of all rows, in all arenas. All must give the same.
@@ -184,14 +162,16 @@ fn sections_of_many_staging_buffers_arrive_whole() {
                 assert_eq!(count(&mut gpu, &*method, &partition, &cuts), expected, "{method:?}");
             }
             let row_blocks = partition.row_blocks(&cuts);
-            let limit = partition.size_with(&row_blocks).row_block_limit;
-            if limit == 0 {
+            let size = partition.size_with(&row_blocks);
+            let words = size.row_block_limit as usize / 4;
+            if words == 0 {
                 // All are local, so row blocks have no rows.
                 continue;
             }
             // Now from the same page-locked memory for all row blocks: a late copy would copy the next row block.
-            let mut locked = RowBlock::lent(Box::new(PageLocked(gpu.pinned::<u32>(limit as usize / 4).unwrap())));
-            let mut counter = begun(&Lstc::default(), &mut gpu, &partition, limit);
+            let mut locked = RowBlock::lent(Box::new(PageLocked(gpu.pinned::<u32>(words).unwrap())));
+            let mut counter = Lstc::default().begin(&mut gpu, size, Detail::Total).unwrap();
+            give(&mut *counter, partition.runs(size.locals as usize / 3 + 1), &[]).unwrap();
             for row_block in &row_blocks {
                 let view = row_block.view();
                 let (offsets, successors, _) =
@@ -212,7 +192,9 @@ fn the_budget_is_kept_and_what_does_not_fit_is_refused() {
     let row_blocks = partition.row_blocks(&[1000]);
     let size = partition.size_with(&row_blocks);
     let (limit, needed) = (size.row_block_limit, footprint().least(&size));
-    let begin = |gpu: &mut Gpu, limit| begin(&Lstc::default(), gpu, partition.size(limit)).map(|c| bytes_of(&*c));
+    let begin = |gpu: &mut Gpu, limit| {
+        Lstc::default().begin(gpu, partition.size(limit), Detail::Total).map(|counter| bytes_of(&*counter))
+    };
     // Budgets: none reserved, far too small, slightly too small.
     assert!(matches!(begin(&mut gpu, limit), Err(GpuError::Budget { capacity: 0, .. })));
     gpu.reserve(needed / 2).unwrap();
@@ -226,11 +208,9 @@ fn the_budget_is_kept_and_what_does_not_fit_is_refused() {
     gpu.reserve(used).unwrap();
     assert_eq!(begin(&mut gpu, limit).unwrap(), used);
     // A row block that is larger than announced, after which the GPU still works.
-    let mut counter = begun(&Lstc::default(), &mut gpu, &partition, limit - 4);
+    let mut counter = Lstc::default().begin(&mut gpu, partition.size(limit - 4), Detail::Total).unwrap();
     let large = row_blocks.iter().position(|row_block| device_bytes(row_block) == limit).unwrap();
-    for row_block in &row_blocks[..large] {
-        counter.row_block(&row_block.view(), pool()).unwrap();
-    }
+    give(&mut *counter, partition.runs(350), &row_blocks[..large]).unwrap();
     let refused = counter.row_block(&row_blocks[large].view(), pool());
     let expected = GpuError::RowBlockTooLarge { bytes: limit, limit: limit - 4 }.to_string();
     assert!(refused.is_err_and(|error| error.to_string().contains(&expected)));
@@ -254,8 +234,8 @@ fn the_arena_is_all_that_is_allocated() {
     let row_blocks = partition.row_blocks(&[5000, 10_000]);
     gpu.reserve(256 << 20).unwrap();
     let run = |gpu: &mut Gpu| {
-        let mut counter = begun(&Lstc::default(), gpu, &partition, 16 << 20);
-        row_blocks.iter().for_each(|row_block| counter.row_block(&row_block.view(), pool()).unwrap());
+        let mut counter = Lstc::default().begin(gpu, partition.size(16 << 20), Detail::Total).unwrap();
+        give(&mut *counter, partition.runs(3500), &row_blocks).unwrap();
         counter.finish().unwrap().triangles
     };
     // In the first run the driver may allocate memory of its own.
@@ -265,11 +245,7 @@ fn the_arena_is_all_that_is_allocated() {
         assert_eq!(run(&mut gpu), first);
     }
     let (after, _) = gpu.memory().unwrap();
-    eprintln!("held before the arena: {} bytes", gpu.held());
-    if after < free {
-        // Other programs may have allocated memory.
-        eprintln!("free memory fell by {} bytes", free - after);
-    }
+    // Other programs may have allocated memory.
     assert!(free.saturating_sub(after) < 64 << 20);
 }
 

@@ -155,31 +155,6 @@ mod tests {
     use crate::error::Error;
 
     #[test]
-    fn every_item_has_one_turn_and_results_are_in_order() {
-        let words: Vec<String> = (0..1000).map(|i| i.to_string()).collect();
-        assert_eq!(map(words.clone(), |word| word.len()), words.iter().map(String::len).collect::<Vec<_>>());
-        let sum = AtomicUsize::new(0);
-        each(0..1000, |i| {
-            sum.fetch_add(i, Ordering::Relaxed);
-        });
-        assert_eq!(sum.into_inner(), 999 * 500);
-        let mut squares = vec![0; 1000];
-        try_each(squares.chunks_mut(7).enumerate(), |(i, part)| {
-            part.iter_mut().zip(7 * i..).for_each(|(square, i)| *square = i * i);
-            Ok(())
-        })
-        .unwrap();
-        assert!(squares.iter().enumerate().all(|(i, &square)| square == i * i));
-        assert_eq!(map(Vec::<u8>::new(), |_| 1), Vec::<i32>::new());
-    }
-
-    #[test]
-    fn parts_follow_each_other() {
-        let mut numbers = [1, 2, 3, 4, 5, 6];
-        assert_eq!(cut(&mut numbers, [2, 0, 3]), [&[1, 2][..], &[], &[3, 4, 5]]);
-    }
-
-    #[test]
     fn an_error_ends_the_loop() {
         let turns = AtomicUsize::new(0);
         let failed = try_map(0..100_000, |i| {

@@ -146,12 +146,13 @@ fn only_an_unchanged_object_is_in_the_cache() {
     let place = Place::new();
     let text = fs::read_to_string(data("ca-HepTh.txt")).unwrap();
     let modified = Some("Wed, 01 Jan 2025 00:00:00 GMT");
-    let with = |tag| Server::of(Object { modified, ..Object::tagged(text.clone(), tag) });
+    let with = |tag: Option<&str>| Object { bytes: text.clone().into(), tag: tag.map(String::from), modified };
     let cached = |server: &Server, query: &str| {
         let url = format!("{}?{query}", server.url("g.txt"));
         place.answer(&["count", "--cache-dir", "cache", &url])["stages"][0]["name"] == "cached"
     };
-    let server = with("\"1\"");
+    let [one, two] = ["\"1\"", "\"2\""].map(|tag| with(Some(tag)));
+    let server = Server::start(move |asked| if asked.target.contains("two") { &two } else { &one }.answer(asked));
     assert!(!cached(&server, "a=1"));
     let before = server.asked().len();
     // With another query it is the same object; only its version is requested.
@@ -161,10 +162,13 @@ fn only_an_unchanged_object_is_in_the_cache() {
     assert!(String::from_utf8_lossy(&listed).contains(&server.url("g.txt")));
     place.prints(&["cache", "remove", "--cache-dir", "cache", &format!("{}?a=3", server.url("g.txt"))]);
     assert!(!cached(&server, "a=1"));
+    assert!(!cached(&server, "v=two"), "it has another ETag");
     // Without a strong ETag nothing is cached.
-    let server = with("W/\"1\"");
-    assert!(!cached(&server, "") && !cached(&server, ""));
-    place.refuses(&["count", &server.url("g.txt"), "--run-dir", "run"], 2, &["a URL with a strong ETag"]);
+    for tag in [Some("W/\"1\""), None] {
+        let server = Server::of(with(tag));
+        assert!(!cached(&server, "") && !cached(&server, ""), "{tag:?}");
+        place.refuses(&["count", &server.url("g.txt"), "--run-dir", "run"], 2, &["a URL with a strong ETag"]);
+    }
 }
 
 fn contents(dir: &Path) -> Vec<(String, Vec<u8>)> {

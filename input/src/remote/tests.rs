@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use self::server::{Answer, Asked, Object, Server};
 use super::*;
 use crate::arcs::ArcSource;
-use crate::stat::Watched;
 use crate::storage::{ReadOrder, RemoteBytes, Storage};
 use crate::{InputSettings, Source};
 use trimill_system::Kind;
@@ -256,20 +255,6 @@ fn redirects_end() {
     let error = opened(&server.url("a")).unwrap_err().to_string();
     assert!(error.contains("cannot be read (more than 3 redirects)"), "{error}");
     assert_eq!(server.asked().len(), 4);
-}
-
-#[test]
-fn an_object_is_identified_by_its_strong_tag_or_not_at_all() {
-    let watched = |object: Object, query: &str| {
-        let server = Server::of(object);
-        let object = opened(&format!("{}?{query}", server.url("a"))).unwrap();
-        (Watched::object(&*object).map(|watched| watched.tag), server)
-    };
-    let tag_of = |tag: &str| watched(Object::tagged(bytes(100), tag), "x=1").0.unwrap();
-    assert_eq!(tag_of("\"1\""), tag_of("\"1\""));
-    assert_ne!(tag_of("\"1\""), tag_of("\"2\""));
-    assert!(watched(Object::tagged(bytes(100), "W/\"1\""), "").0.is_none());
-    assert!(watched(Object { bytes: bytes(100), ..Object::default() }, "").0.is_none());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use trimill_counting::{FALLEN, GraphToPeel, Peeling as _};
 
 use super::*;
 use crate::arena::ALIGNMENT;
-use crate::testing::partitions::trussness;
+use crate::testing::partitions::{random, trussness};
 use crate::testing::{Double, Pace, has_compiler};
 use trimill_system::Kind;
 
@@ -65,20 +65,11 @@ fn the_fields_are_those_of_the_source() {
 #[test]
 fn levels_are_those_of_repeated_removal() {
     let Some(()) = has_compiler() else { return };
-    let mut state = 7u64;
-    let mut draw = move |below: u32| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as u32 % below
-    };
-    for (pace, (vertices, drawn, more)) in
-        Pace::all(3).into_iter().zip([(12, 50, 0), (30, 200, 1), (40, 420, 3), (60, 500, 0), (25, 250, 9)])
-    {
-        let edges: BTreeSet<Edge> = (0..drawn)
-            .map(|_| (draw(vertices), draw(vertices).min(draw(vertices))))
-            .filter(|(u, v)| u != v)
-            .map(|(u, v)| (u.max(v), u.min(v)))
-            .collect();
-        check(&edges.into_iter().collect::<Vec<_>>(), more, pace);
+    let sizes = [(12, 8, 0), (30, 14, 1), (40, 20, 3), (60, 16, 0), (25, 20, 9)];
+    for (pace, (vertices, longest, more)) in Pace::all(3).into_iter().zip(sizes) {
+        let rows = random(7, vertices, longest, 1, 1.0).rows;
+        let edges = (0..).zip(&rows).flat_map(|(u, row)| row.iter().map(move |&v| (u, v)));
+        check(&edges.collect::<Vec<Edge>>(), more, pace);
     }
 }
 

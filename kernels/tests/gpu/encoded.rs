@@ -1,11 +1,9 @@
 //! Rows in the form of the graph file, decoded on the device: both methods that take them count the same as from plain rows.
 
-use trimill_counting::RowBlock;
+use trimill_counting::{Detail, RowBlock};
 use trimill_kernels::testing::gpu;
 use trimill_kernels::testing::partitions::{Partition, cuts, damage, encoded, give, pool, random};
 use trimill_kernels::{CountingMethod, Lstc, Packed};
-
-use crate::begin;
 
 /// An arena with a scratch piece, large enough for all of these tests.
 const ARENA: u64 = 128 << 20;
@@ -42,7 +40,7 @@ fn encoded_rows_count_as_plain_ones_do() {
             gpu.reserve_for_encoded_rows(ARENA).unwrap();
             assert!(gpu.scratch_bytes() > 0);
             for method in [&Packed as &dyn CountingMethod, &Lstc::default()] {
-                let mut counter = begin(method, &mut gpu, size).unwrap();
+                let mut counter = method.begin(&mut gpu, size, Detail::Total).unwrap();
                 give(&mut *counter, runs.clone(), &row_blocks).unwrap();
                 assert_eq!(counter.finish().unwrap().triangles, expected, "{method:?}, from {first}, {cuts:?}");
             }
@@ -58,7 +56,7 @@ fn encoded_rows_that_are_none_are_refused() {
     let size = partition.size_with(&row_blocks);
     gpu.reserve_for_encoded_rows(ARENA).unwrap();
     for damaged in [0, 1, 5] {
-        let mut counter = begin(&Lstc::default(), &mut gpu, size).unwrap();
+        let mut counter = Lstc::default().begin(&mut gpu, size, Detail::Total).unwrap();
         for mut run in partition.encoded_runs(size.locals as usize / 3 + 1, 30) {
             damage(&mut run, damaged);
             counter.resident(run, pool()).unwrap();

@@ -212,10 +212,7 @@ pub fn write_outputs(outputs: &[(&Path, &[u8])]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use std::fs::Permissions;
-    use std::io::Read;
-    use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
-
-    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
     use crate::disk::tests::names;
@@ -242,26 +239,5 @@ mod tests {
         }
         assert_eq!(names(dir.path()), ["below", "further", "kept", "link", "nowhere", "plain"]);
         assert_eq!(names(&at("below")), ["new", "old"]);
-    }
-
-    #[test]
-    fn a_pipe_is_written_to_and_stays_a_pipe() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("pipe");
-        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-        check_output(&path).unwrap();
-        assert_eq!(file_of_output(&path).unwrap(), None);
-        let reader = std::thread::spawn({
-            let path = path.clone();
-            move || {
-                let mut text = String::new();
-                File::open(path).unwrap().read_to_string(&mut text).unwrap();
-                text
-            }
-        });
-        write_outputs(&[(&path, b"through")]).unwrap();
-        assert_eq!(reader.join().unwrap(), "through");
-        assert!(path.metadata().unwrap().file_type().is_fifo());
-        assert_eq!(names(dir.path()), ["pipe"]);
     }
 }
