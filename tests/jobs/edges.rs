@@ -1,16 +1,12 @@
-//! The triangles on each edge: against the verifier; those of random graphs, also at vertices, against all pairs; file formats.
+//! The triangles on each edge: against the verifier; those of random graphs, also at vertices, against all pairs.
 
 use std::path::Path;
 
-use super::figures::{OnEdges, by_all_pairs, counted_by, file, formats, list, some_arcs};
+use super::figures::{OnEdges, by_all_pairs, counted_by, list, some_arcs};
 use super::vertices;
-use crate::common::job::{count, input};
+use crate::common::job::count;
 use crate::common::published::Published;
 use crate::common::simple;
-use parquet::basic::Encoding;
-use parquet::file::metadata::RowGroupMetaData;
-use parquet::file::reader::FileReader;
-use parquet::record::RowAccessor;
 use proptest::prelude::*;
 
 pub(super) fn rows(text: &str) -> OnEdges {
@@ -44,25 +40,6 @@ pub(super) fn are_those_of_the_verifier(graph: &Published, settings: &[&str], in
         assert_eq!(result.triangles, graph.triangles, "{name} {settings}");
         assert!(result.clustering.is_none(), "{name} {settings}: nothing was asked of vertices");
         assert!(std::fs::read_to_string(dir.join("e.tsv")).unwrap() == text, "{name} {settings}");
-    }
-}
-
-#[test]
-fn every_format_has_the_same_counts() {
-    // The largest has four row groups.
-    for name in ["karate.mtx", "ca-HepTh.txt", "soc-Slashdot0902.txt.gz", "delaunay_n15.graph"] {
-        let dir = tempfile::tempdir().unwrap();
-        let input = input(name) + "cache.dir = 'cache'";
-        let (text, table) = formats(|suffix| file("per_edge", &input, &format!("e.{suffix}"), dir.path()));
-        let expected = rows(&text);
-        for column in table.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns) {
-            assert!(column.encodings().any(|encoding| encoding == Encoding::DELTA_BINARY_PACKED), "{column:?}");
-        }
-        let row = |row: parquet::errors::Result<parquet::record::Row>| {
-            let row = row.unwrap();
-            ((row.get_ulong(0).unwrap(), row.get_ulong(1).unwrap()), row.get_uint(2).unwrap())
-        };
-        assert!(table.get_row_iter(None).unwrap().map(row).eq(expected), "{name}");
     }
 }
 

@@ -1,11 +1,8 @@
 //! Files of counts, at vertices or on edges: how they are made, and what holds for all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
 use std::path::Path;
 
-use bytes::Bytes;
-use parquet::file::reader::{FileReader, SerializedFileReader};
 use proptest::prelude::*;
 use trimill::{Kind, RunResult};
 
@@ -56,18 +53,6 @@ pub(crate) fn counted_by(settings: &str, input_and_output: &str, dir: &Path) -> 
     assert!(result.partitions.iter().all(|part| part.counted().peak_bytes <= part.peak_bytes_predicted), "{settings}");
     assert!(listing(&dir.join("work")).is_empty(), "{settings}");
     Some(result)
-}
-
-/// The text of a file, to which its compressed forms must decode, and the table of the same columns; `write` makes a file with a suffix.
-pub(crate) fn formats(write: impl Fn(&str) -> Vec<u8>) -> (String, SerializedFileReader<Bytes>) {
-    let text = String::from_utf8(write("tsv")).unwrap();
-    let mut plain = String::new();
-    flate2::read::MultiGzDecoder::new(&write("tsv.gz")[..]).read_to_string(&mut plain).unwrap();
-    assert!(plain == text && zstd::decode_all(&write("tsv.zst")[..]).unwrap() == text.as_bytes());
-    let table = SerializedFileReader::new(Bytes::from(write("parquet"))).unwrap();
-    let columns = table.metadata().file_metadata().schema_descr().columns();
-    assert!(columns.iter().map(|column| column.name()).eq(text.lines().next().unwrap().split('\t')));
-    (text, table)
 }
 
 /// Arcs between ids below `ids`, of which every third may be far away, the last one at the largest id that there is.
