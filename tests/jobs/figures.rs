@@ -55,21 +55,32 @@ pub(crate) fn counted_by(settings: &str, input_and_output: &str, dir: &Path) -> 
     Some(result)
 }
 
-/// Arcs between ids below `ids`, of which every third may be far away, the last one at the largest id that there is.
+/// The rows of a file of edges, with this count of each.
+pub(crate) fn rows_of(text: &str, counts: &str) -> OnEdges {
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some(&*format!("u\tv\t{counts}")));
+    let row = |line: &str| {
+        let mut cells = line.splitn(3, '\t').map(|cell| cell.parse::<u64>().unwrap());
+        let [u, v, triangles] = [(); 3].map(|()| cells.next().unwrap());
+        assert!(u < v, "{line}");
+        ((u, v), u32::try_from(triangles).unwrap())
+    };
+    let rows: Vec<_> = lines.map(row).collect();
+    assert!(rows.is_sorted_by(|a, b| a.0 < b.0), "rows ascend by u, then v");
+    rows.into_iter().collect()
+}
+
+/// Every third id is far away, the last one at the largest id that there is.
+pub(crate) fn far(id: u64) -> u64 {
+    if id.is_multiple_of(3) { u64::MAX - 1 - (id << 40) } else { id }
+}
+
+/// Arcs between ids below `ids`, of which some may be far away.
 pub(crate) fn some_arcs(ids: u64, most: usize) -> impl Strategy<Value = Vec<(u64, u64)>> {
-    let far = |id: u64| if id.is_multiple_of(3) { u64::MAX - 1 - (id << 40) } else { id };
     (prop::collection::vec((0..ids, 0..ids), 0..most), any::<bool>()).prop_map(move |(mut arcs, some_are_far)| {
         if some_are_far {
             arcs.iter_mut().for_each(|(u, v)| (*u, *v) = (far(*u), far(*v)));
         }
         arcs
     })
-}
-
-/// Writes arcs to `g.txt`, and returns the table of this input.
-pub(crate) fn list(arcs: &[(u64, u64)], dir: &Path) -> &'static str {
-    // A list without a line is refused; a loop is no edge.
-    let text: String = std::iter::once(&(0, 0)).chain(arcs).map(|(u, v)| format!("{u} {v}\n")).collect();
-    std::fs::write(dir.join("g.txt"), text).unwrap();
-    "input = { path = 'g.txt', format = 'text', header = 'no' }"
 }
