@@ -67,27 +67,6 @@ fn are_near(found: &[(u64, f64)], expected: &[(u64, f64)]) -> bool {
     found.len() == expected.len() && found.iter().zip(expected).all(near)
 }
 
-#[test]
-fn small_graphs_have_the_coefficients_that_are_counted_by_hand() {
-    let dir = tempfile::tempdir().unwrap();
-    // Vertex 1 has the neighbours 2 and 3, with one of two possible arcs; vertex 2 likewise; 3 has 1, 2 and 4, with two of six.
-    let arcs = vec![(1, 2), (2, 1), (1, 3), (2, 3), (3, 4)];
-    write(dir.path(), "directed", true, &[1, 2, 3, 4, 5], &arcs);
-    let result = count("input.path = 'directed'\noutput.lcc = 'd.txt'", dir.path()).unwrap();
-    assert_eq!(fs::read_to_string(dir.path().join("d.txt")).unwrap(), "1 0.5\n2 0.5\n3 0.3333333333333333\n4 0\n5 0\n");
-    let summary = result.clustering.unwrap().lcc.unwrap();
-    assert_eq!((result.triangles, summary.directed, summary.vertices), (1, true, 5));
-    assert!((summary.average - (1.0 + 1.0 / 3.0) / 5.0).abs() < 1e-15);
-    // A square with one diagonal, and a vertex without an edge.
-    write(dir.path(), "undirected", false, &[9, 7, 3, 1, 4], &vec![(1, 3), (3, 7), (7, 9), (9, 1), (1, 7)]);
-    count("input.path = 'undirected.e'\noutput.lcc = 'u.txt'", dir.path()).unwrap();
-    let expected = "1 0.6666666666666666\n3 1\n4 0\n7 0.6666666666666666\n9 1\n";
-    assert_eq!(fs::read_to_string(dir.path().join("u.txt")).unwrap(), expected);
-    // Directions may be ignored.
-    count("input.path = 'directed.v'\noutput = { lcc = 'n.txt', directed = false }", dir.path()).unwrap();
-    assert_eq!(fs::read_to_string(dir.path().join("n.txt")).unwrap(), "1 1\n2 1\n3 0.3333333333333333\n4 0\n5 0\n");
-}
-
 fn graphs() -> impl Strategy<Value = (bool, u64, Arcs, Vec<u64>)> {
     let arcs = prop::collection::vec((0..24u64, 0..24u64), 1..200);
     // Dense ids, or sparse ones up to nearly 2^64.
@@ -98,7 +77,11 @@ fn graphs() -> impl Strategy<Value = (bool, u64, Arcs, Vec<u64>)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     #[test]
-    fn random_graphs_have_the_coefficients_of_the_definition((directed, step, arcs, more) in graphs(), setting in 0..SETTINGS.len()) {
+    fn random_graphs_have_the_coefficients_of_the_definition(
+        (directed, step, arcs, more) in graphs(),
+        setting in 0..SETTINGS.len(),
+        are_ignored in any::<bool>(),
+    ) {
         let dir = tempfile::tempdir().unwrap();
         let arcs: Arcs = arcs.iter().map(|&(u, v)| (u * step, v * step)).collect();
         let ends = arcs.iter().flat_map(|&(u, v)| [u, v]).chain(more.iter().map(|id| id * step));
@@ -107,10 +90,17 @@ proptest! {
         let third = vertices.len() / 3;
         vertices.rotate_left(third);
         write(dir.path(), "g", directed, &vertices, &arcs);
-        count(&format!("input.path = 'g'\n{}\noutput.lcc = 'g.txt'", SETTINGS[setting]), dir.path()).unwrap();
+        // Directions may be ignored.
+        let (directed, said) = if are_ignored { (false, ", directed = false") } else { (directed, "") };
+        let input = format!("input.path = '{}'\n{}", ["g", "g.e", "g.v"][setting % 3], SETTINGS[setting]);
+        let result = count(&format!("{input}\noutput = {{ lcc = 'g.txt'{said} }}"), dir.path()).unwrap();
         let found = values(&fs::read_to_string(dir.path().join("g.txt")).unwrap());
         let expected = by_definition(directed, &vertices, &arcs);
         prop_assert!(are_near(&found, &expected), "{:?} {:?}", found, expected);
+        let (summary, many) = (result.clustering.unwrap().lcc.unwrap(), vertices.len());
+        prop_assert_eq!((summary.directed, summary.vertices), (directed, many as u64));
+        let average = expected.iter().map(|(_, value)| value).sum::<f64>() / many as f64;
+        prop_assert!((summary.average - average).abs() <= 1e-12, "{:?} {}", summary, average);
     }
 }
 
