@@ -110,19 +110,22 @@ fn other_inputs_have_all_vertices_that_they_declare_and_directions_if_that_is_sa
     let matrix = |kind: &str| format!("%%MatrixMarket matrix coordinate pattern {kind}\n6 6 4\n2 1\n3 1\n3 2\n4 3\n");
     let (general, symmetric) = (matrix("general"), matrix("symmetric"));
     let far = "0 18446744073709551614\n5 0\n5 18446744073709551614\n";
-    for (name, text, directed, expected) in [
-        ("g.mtx", &*general, false, "1 1\n2 1\n3 0.3333333333333333\n4 0\n5 0\n6 0\n"),
+    let named = "New York,b\nb,c\nc,New York\nc,d\nx y,x y\nz,z\n";
+    let (directed, names) = ("output.directed = true", "input.names = true\ninput.header = 'no'");
+    for (name, text, more, expected) in [
+        ("g.mtx", &*general, "", "1 1\n2 1\n3 0.3333333333333333\n4 0\n5 0\n6 0\n"),
         // An entry of a symmetric matrix is two arcs, one of another matrix is one.
-        ("s.mtx", &symmetric, true, "1 1\n2 1\n3 0.3333333333333333\n4 0\n5 0\n6 0\n"),
-        ("d.mtx", &general, true, "1 0.5\n2 0.5\n3 0.16666666666666666\n4 0\n5 0\n6 0\n"),
+        ("s.mtx", &symmetric, directed, "1 1\n2 1\n3 0.3333333333333333\n4 0\n5 0\n6 0\n"),
+        ("d.mtx", &general, directed, "1 0.5\n2 0.5\n3 0.16666666666666666\n4 0\n5 0\n6 0\n"),
         // A list has the vertices with an edge; if its ids have no gap, also one with a loop alone.
-        ("g.txt", "5 7\n7 9\n9 5\n9 7\n", true, "5 1\n7 0.5\n9 0.5\n"),
-        ("loop.txt", "0 1\n1 2\n2 0\n3 3\n", false, "0 1\n1 1\n2 1\n3 0\n"),
-        ("far.txt", far, false, "0 1\n5 1\n18446744073709551614 1\n"),
+        ("g.txt", "5 7\n7 9\n9 5\n9 7\n", directed, "5 1\n7 0.5\n9 0.5\n"),
+        ("loop.txt", "0 1\n1 2\n2 0\n3 3\n", "", "0 1\n1 1\n2 1\n3 0\n"),
+        ("far.txt", far, "", "0 1\n5 1\n18446744073709551614 1\n"),
+        // Names that have only loops are vertices, too, also the last names.
+        ("n.csv", named, names, "\"New York\" 1\nb 1\nc 0.3333333333333333\nd 0\n\"x y\" 0\nz 0\n"),
     ] {
         fs::write(dir.path().join(name), text).unwrap();
-        let more = if directed { ", directed = true" } else { "" };
-        count(&format!("input.path = '{name}'\noutput = {{ lcc = '{name}.lcc'{more} }}"), dir.path()).unwrap();
+        count(&format!("input.path = '{name}'\noutput.lcc = '{name}.lcc'\n{more}"), dir.path()).unwrap();
         assert_eq!(fs::read_to_string(dir.path().join(format!("{name}.lcc"))).unwrap(), expected, "{name}");
     }
 }
