@@ -259,18 +259,6 @@ fn a_spill_that_was_removed_meanwhile_is_built_again() {
 }
 
 #[test]
-fn folders_elsewhere_are_found_again_and_removed_in_the_end() {
-    let place = Place::new();
-    let folders = ["--spill-dir", "tmp/spill", "--work-dir", "tmp/work"];
-    let elsewhere = [&["--partitioner", "contiguous", "--parts", "4", "--no-cache"], &folders[..]].concat();
-    let begun =
-        |place: &Place| place.records().len() == 1 && !with_suffix(&place.path("tmp/spill"), "spill").is_empty();
-    killed_when(&place, COLLABORATION, &elsewhere, begun);
-    place.resumes(COLLABORATION, &elsewhere, 1);
-    assert!(spills(&place).is_empty());
-}
-
-#[test]
 fn spills_of_an_earlier_start_are_removed_if_later_ones_are_elsewhere() {
     let parts = ["--partitioner", "contiguous", "--parts", "4", "--no-cache"];
     let elsewhere = [&parts[..], &["--spill-dir", "tmp/spill"]].concat();
