@@ -10,6 +10,7 @@ use trimill::testing::job::Mode;
 use trimill::testing::report::RunResult;
 use trimill::testing::spill::Manifest;
 
+use crate::common::flip;
 use crate::common::job::input;
 use crate::common::place::{SmallDisk, number_after, stopped_by};
 
@@ -221,7 +222,7 @@ fn a_done_job_does_not_take_a_file_for_another_one() {
 }
 
 #[test]
-fn a_done_job_that_is_to_keep_its_spills_makes_those_that_are_missing() {
+fn a_done_job_that_is_to_keep_its_spills_makes_those_that_are_missing_or_damaged() {
     let place = Place::new();
     let parts = ["--partitioner", "contiguous", "--parts", "3"];
     let keep = ["--keep-spill", "--spill-dir", "kept"];
@@ -236,11 +237,13 @@ fn a_done_job_that_is_to_keep_its_spills_makes_those_that_are_missing() {
     }
     place.completes(ROUTERS, &parts);
     place.completes(ROUTERS, &kept);
-    let manifest = || Manifest::read(&place.path("kept")).unwrap();
-    assert_eq!(manifest().partitions.len(), 3);
-    fs::remove_file(place.path("kept/part-00001.spill")).unwrap();
-    place.completes(ROUTERS, &kept);
-    assert!(manifest().partitions.iter().all(|partition| manifest().open(&place.path("kept"), partition).is_ok()));
+    assert_eq!(Manifest::read(&place.path("kept")).unwrap().partitions.len(), 3);
+    let spill = place.path("kept/part-00001.spill");
+    for damaged in [None, Some(9), Some(20), Some(40), Some(130)] {
+        damaged.map_or_else(|| fs::remove_file(&spill).unwrap(), |byte| flip(&spill, 8 * byte + byte % 8));
+        place.completes(ROUTERS, &kept);
+        place.prints(&["inspect", "kept", "--verify"]);
+    }
     // Another job does not replace them.
     let other = ["count", &data(COLLABORATION.0), "--run-dir", "other", "--backend", "cpu"];
     fs::remove_file(place.path("kept/manifest.json")).unwrap();
