@@ -1,4 +1,4 @@
-//! The triangles at each vertex and on each edge: against published figures, the verifier and closed forms; arrays, resumed jobs.
+//! Triangles at vertices and on edges: against published figures, the verifier and closed forms; arrays, resumed jobs.
 //! `scripts/check-counts` compares tables.
 
 use std::path::Path;

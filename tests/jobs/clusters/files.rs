@@ -64,7 +64,7 @@ fn no_file_of_another_job_is_counted() {
         let prepare = |run: &str, input: &str, more: &[&str]| {
             place.prints(&[&["prepare", input, "--run-dir", run, "--quiet"][..], &settings, more].concat());
         };
-        // Counts, unless all is counted, and merges. An error is the message of a refusal; a count must be that of this job.
+        // Counts, unless all is counted, and merges. A count must be that of this job; an error is a refusal's message.
         let counted = |is_counted: bool, shown: &str| {
             let (shard, merge) = (place.shard("run", "0/1"), ["merge", "run", "--json"]);
             let commands = [&shard[..], &merge];

@@ -1,5 +1,5 @@
-//! Random graphs in formats that are prepared in different ways, under every combination of settings, and their files of counts, against all
-//! pairs of neighbours.
+//! Random graphs in formats that are prepared in different ways, under every combination of settings: counts and files
+//! against all pairs of neighbours.
 
 use std::path::{Path, PathBuf};
 

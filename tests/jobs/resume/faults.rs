@@ -96,7 +96,7 @@ fn a_full_disk_or_a_kill_at_writes() {
     at_faults(ROUTERS, &USUAL, &[("write", 1, 61, disk_is_full), ("kill", 2, 31, is_killed)]);
 }
 
-/// All partitions are built at once unless there is too little memory: here two at a time. All is found again, and removed in the end.
+/// All partitions are built at once unless there is too little memory: here two at a time.
 #[test]
 fn a_kill_at_writes_of_batches_to_folders_elsewhere() {
     let place = || Place::new().with("TRIMILL_BATCH", "2");
