@@ -1,11 +1,8 @@
 //! Files of counts, at vertices or on edges: how they are made, and what holds for all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
 use std::path::Path;
 
-use bytes::Bytes;
-use parquet::file::reader::{FileReader, SerializedFileReader};
 use proptest::prelude::*;
 use trimill::{Kind, RunResult};
 
@@ -58,33 +55,32 @@ pub(crate) fn counted_by(settings: &str, input_and_output: &str, dir: &Path) -> 
     Some(result)
 }
 
-/// The text of a file, to which its compressed forms must decode, and the table of the same columns; `write` makes a file with a suffix.
-pub(crate) fn formats(write: impl Fn(&str) -> Vec<u8>) -> (String, SerializedFileReader<Bytes>) {
-    let text = String::from_utf8(write("tsv")).unwrap();
-    let mut plain = String::new();
-    flate2::read::MultiGzDecoder::new(&write("tsv.gz")[..]).read_to_string(&mut plain).unwrap();
-    assert!(plain == text && zstd::decode_all(&write("tsv.zst")[..]).unwrap() == text.as_bytes());
-    let table = SerializedFileReader::new(Bytes::from(write("parquet"))).unwrap();
-    let columns = table.metadata().file_metadata().schema_descr().columns();
-    assert!(columns.iter().map(|column| column.name()).eq(text.lines().next().unwrap().split('\t')));
-    (text, table)
+/// The rows of a file of edges, with this count of each.
+pub(crate) fn rows_of(text: &str, counts: &str) -> OnEdges {
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some(&*format!("u\tv\t{counts}")));
+    let row = |line: &str| {
+        let mut cells = line.splitn(3, '\t').map(|cell| cell.parse::<u64>().unwrap());
+        let [u, v, triangles] = [(); 3].map(|()| cells.next().unwrap());
+        assert!(u < v, "{line}");
+        ((u, v), u32::try_from(triangles).unwrap())
+    };
+    let rows: Vec<_> = lines.map(row).collect();
+    assert!(rows.is_sorted_by(|a, b| a.0 < b.0), "rows ascend by u, then v");
+    rows.into_iter().collect()
 }
 
-/// Arcs between ids below `ids`, of which every third may be far away, the last one at the largest id that there is.
+/// Every third id is far away, the last one at the largest id that there is.
+pub(crate) fn far(id: u64) -> u64 {
+    if id.is_multiple_of(3) { u64::MAX - 1 - (id << 40) } else { id }
+}
+
+/// Arcs between ids below `ids`, of which some may be far away.
 pub(crate) fn some_arcs(ids: u64, most: usize) -> impl Strategy<Value = Vec<(u64, u64)>> {
-    let far = |id: u64| if id.is_multiple_of(3) { u64::MAX - 1 - (id << 40) } else { id };
     (prop::collection::vec((0..ids, 0..ids), 0..most), any::<bool>()).prop_map(move |(mut arcs, some_are_far)| {
         if some_are_far {
             arcs.iter_mut().for_each(|(u, v)| (*u, *v) = (far(*u), far(*v)));
         }
         arcs
     })
-}
-
-/// Writes arcs to `g.txt`, and returns the table of this input.
-pub(crate) fn list(arcs: &[(u64, u64)], dir: &Path) -> &'static str {
-    // A list without a line is refused; a loop is no edge.
-    let text: String = std::iter::once(&(0, 0)).chain(arcs).map(|(u, v)| format!("{u} {v}\n")).collect();
-    std::fs::write(dir.join("g.txt"), text).unwrap();
-    "input = { path = 'g.txt', format = 'text', header = 'no' }"
 }

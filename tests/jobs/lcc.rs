@@ -67,27 +67,6 @@ fn are_near(found: &[(u64, f64)], expected: &[(u64, f64)]) -> bool {
     found.len() == expected.len() && found.iter().zip(expected).all(near)
 }
 
-#[test]
-fn small_graphs_have_the_coefficients_that_are_counted_by_hand() {
-    let dir = tempfile::tempdir().unwrap();
-    // Vertex 1 has the neighbours 2 and 3, with one of two possible arcs; vertex 2 likewise; 3 has 1, 2 and 4, with two of six.
-    let arcs = vec![(1, 2), (2, 1), (1, 3), (2, 3), (3, 4)];
-    write(dir.path(), "directed", true, &[1, 2, 3, 4, 5], &arcs);
-    let result = count("input.path = 'directed'\noutput.lcc = 'd.txt'", dir.path()).unwrap();
-    assert_eq!(fs::read_to_string(dir.path().join("d.txt")).unwrap(), "1 0.5\n2 0.5\n3 0.3333333333333333\n4 0\n5 0\n");
-    let summary = result.clustering.unwrap().lcc.unwrap();
-    assert_eq!((result.triangles, summary.directed, summary.vertices), (1, true, 5));
-    assert!((summary.average - (1.0 + 1.0 / 3.0) / 5.0).abs() < 1e-15);
-    // A square with one diagonal, and a vertex without an edge.
-    write(dir.path(), "undirected", false, &[9, 7, 3, 1, 4], &vec![(1, 3), (3, 7), (7, 9), (9, 1), (1, 7)]);
-    count("input.path = 'undirected.e'\noutput.lcc = 'u.txt'", dir.path()).unwrap();
-    let expected = "1 0.6666666666666666\n3 1\n4 0\n7 0.6666666666666666\n9 1\n";
-    assert_eq!(fs::read_to_string(dir.path().join("u.txt")).unwrap(), expected);
-    // Directions may be ignored.
-    count("input.path = 'directed.v'\noutput = { lcc = 'n.txt', directed = false }", dir.path()).unwrap();
-    assert_eq!(fs::read_to_string(dir.path().join("n.txt")).unwrap(), "1 1\n2 1\n3 0.3333333333333333\n4 0\n5 0\n");
-}
-
 fn graphs() -> impl Strategy<Value = (bool, u64, Arcs, Vec<u64>)> {
     let arcs = prop::collection::vec((0..24u64, 0..24u64), 1..200);
     // Dense ids, or sparse ones up to nearly 2^64.
@@ -98,7 +77,11 @@ fn graphs() -> impl Strategy<Value = (bool, u64, Arcs, Vec<u64>)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     #[test]
-    fn random_graphs_have_the_coefficients_of_the_definition((directed, step, arcs, more) in graphs(), setting in 0..SETTINGS.len()) {
+    fn random_graphs_have_the_coefficients_of_the_definition(
+        (directed, step, arcs, more) in graphs(),
+        setting in 0..SETTINGS.len(),
+        are_ignored in any::<bool>(),
+    ) {
         let dir = tempfile::tempdir().unwrap();
         let arcs: Arcs = arcs.iter().map(|&(u, v)| (u * step, v * step)).collect();
         let ends = arcs.iter().flat_map(|&(u, v)| [u, v]).chain(more.iter().map(|id| id * step));
@@ -107,10 +90,17 @@ proptest! {
         let third = vertices.len() / 3;
         vertices.rotate_left(third);
         write(dir.path(), "g", directed, &vertices, &arcs);
-        count(&format!("input.path = 'g'\n{}\noutput.lcc = 'g.txt'", SETTINGS[setting]), dir.path()).unwrap();
+        // Directions may be ignored.
+        let (directed, said) = if are_ignored { (false, ", directed = false") } else { (directed, "") };
+        let input = format!("input.path = '{}'\n{}", ["g", "g.e", "g.v"][setting % 3], SETTINGS[setting]);
+        let result = count(&format!("{input}\noutput = {{ lcc = 'g.txt'{said} }}"), dir.path()).unwrap();
         let found = values(&fs::read_to_string(dir.path().join("g.txt")).unwrap());
         let expected = by_definition(directed, &vertices, &arcs);
         prop_assert!(are_near(&found, &expected), "{:?} {:?}", found, expected);
+        let (summary, many) = (result.clustering.unwrap().lcc.unwrap(), vertices.len());
+        prop_assert_eq!((summary.directed, summary.vertices), (directed, many as u64));
+        let average = expected.iter().map(|(_, value)| value).sum::<f64>() / many as f64;
+        prop_assert!((summary.average - average).abs() <= 1e-12, "{:?} {}", summary, average);
     }
 }
 
@@ -120,19 +110,22 @@ fn other_inputs_have_all_vertices_that_they_declare_and_directions_if_that_is_sa
     let matrix = |kind: &str| format!("%%MatrixMarket matrix coordinate pattern {kind}\n6 6 4\n2 1\n3 1\n3 2\n4 3\n");
     let (general, symmetric) = (matrix("general"), matrix("symmetric"));
     let far = "0 18446744073709551614\n5 0\n5 18446744073709551614\n";
-    for (name, text, directed, expected) in [
-        ("g.mtx", &*general, false, "1 1\n2 1\n3 0.3333333333333333\n4 0\n5 0\n6 0\n"),
+    let named = "New York,b\nb,c\nc,New York\nc,d\nx y,x y\nz,z\n";
+    let (directed, names) = ("output.directed = true", "input.names = true\ninput.header = 'no'");
+    for (name, text, more, expected) in [
+        ("g.mtx", &*general, "", "1 1\n2 1\n3 0.3333333333333333\n4 0\n5 0\n6 0\n"),
         // An entry of a symmetric matrix is two arcs, one of another matrix is one.
-        ("s.mtx", &symmetric, true, "1 1\n2 1\n3 0.3333333333333333\n4 0\n5 0\n6 0\n"),
-        ("d.mtx", &general, true, "1 0.5\n2 0.5\n3 0.16666666666666666\n4 0\n5 0\n6 0\n"),
+        ("s.mtx", &symmetric, directed, "1 1\n2 1\n3 0.3333333333333333\n4 0\n5 0\n6 0\n"),
+        ("d.mtx", &general, directed, "1 0.5\n2 0.5\n3 0.16666666666666666\n4 0\n5 0\n6 0\n"),
         // A list has the vertices with an edge; if its ids have no gap, also one with a loop alone.
-        ("g.txt", "5 7\n7 9\n9 5\n9 7\n", true, "5 1\n7 0.5\n9 0.5\n"),
-        ("loop.txt", "0 1\n1 2\n2 0\n3 3\n", false, "0 1\n1 1\n2 1\n3 0\n"),
-        ("far.txt", far, false, "0 1\n5 1\n18446744073709551614 1\n"),
+        ("g.txt", "5 7\n7 9\n9 5\n9 7\n", directed, "5 1\n7 0.5\n9 0.5\n"),
+        ("loop.txt", "0 1\n1 2\n2 0\n3 3\n", "", "0 1\n1 1\n2 1\n3 0\n"),
+        ("far.txt", far, "", "0 1\n5 1\n18446744073709551614 1\n"),
+        // Names that have only loops are vertices, too, also the last names.
+        ("n.csv", named, names, "\"New York\" 1\nb 1\nc 0.3333333333333333\nd 0\n\"x y\" 0\nz 0\n"),
     ] {
         fs::write(dir.path().join(name), text).unwrap();
-        let more = if directed { ", directed = true" } else { "" };
-        count(&format!("input.path = '{name}'\noutput = {{ lcc = '{name}.lcc'{more} }}"), dir.path()).unwrap();
+        count(&format!("input.path = '{name}'\noutput.lcc = '{name}.lcc'\n{more}"), dir.path()).unwrap();
         assert_eq!(fs::read_to_string(dir.path().join(format!("{name}.lcc"))).unwrap(), expected, "{name}");
     }
 }

@@ -7,7 +7,6 @@ mod clusters;
 mod common;
 mod counts;
 mod devices;
-mod edges;
 mod figures;
 mod files;
 mod kept;

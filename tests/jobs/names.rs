@@ -145,20 +145,6 @@ fn counts_have_the_names_that_were_read() {
 }
 
 #[test]
-fn coefficients_of_all_vertices_have_names() {
-    let dir = tempfile::tempdir().unwrap();
-    // Names that have only loops are vertices, too, also the last names.
-    let text = "New York,b\nb,c\nc,New York\nc,d\nx y,x y\nz,z\n";
-    std::fs::write(dir.path().join("n.csv"), text).unwrap();
-    count("input = { path = 'n.csv', names = true, header = 'no' }\noutput.lcc = 'lcc.txt'", dir.path()).unwrap();
-    let found = std::fs::read_to_string(dir.path().join("lcc.txt")).unwrap();
-    let lines: Vec<Vec<String>> = found.lines().map(|line| cells(line, ' ')).collect();
-    let values: Vec<(&str, f64)> = lines.iter().map(|line| (line[0].as_str(), line[1].parse().unwrap())).collect();
-    let third = 1.0 / 3.0;
-    assert_eq!(values, [("New York", 1.0), ("b", 1.0), ("c", third), ("d", 0.0), ("x y", 0.0), ("z", 0.0)]);
-}
-
-#[test]
 fn several_files_and_compressed_ones_are_one_graph() {
     let (dir, arcs, expected) = known();
     std::fs::create_dir(dir.path().join("parts")).unwrap();

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use super::edges::rows_of;
-use super::figures::{OnEdges, taken};
+use super::figures::{OnEdges, rows_of, taken};
 use crate::common::job::{SETTINGS, count, data, input, job, typed};
 use crate::common::place::{Place, number_after, stderr};
 use trimill::testing::execute::verify::verify;

@@ -1,10 +1,9 @@
-//! The triangles at each vertex, and closed forms of those on edges: against published figures and the verifier; arrays, resumed jobs.
+//! Triangles at vertices and on edges: against published figures, the verifier and closed forms; arrays, resumed jobs.
 //! `scripts/check-counts` compares tables.
 
 use std::path::Path;
 
-use super::edges;
-use super::figures::{AtVertices, OnEdges, counted_by, file};
+use super::figures::{AtVertices, OnEdges, counted_by, file, rows_of};
 use crate::common::job::{SETTINGS, count, input, job, listing};
 use crate::common::published::published;
 use trimill::testing::execute::plan::plan;
@@ -78,15 +77,25 @@ fn the_verifier_finds_published_figures_and_real_graphs_have_its_counts() {
         assert_eq!(largest_degree, Some(graph.largest_degree), "{name}");
         // Larger graphs are counted by one setting of either mode.
         let settings = if graph.edges < 200_000 { &SETTINGS[..] } else { &SETTINGS[2..4] };
-        for settings in settings {
-            let asked = format!("{input}\noutput = {{ per_vertex = 'v.tsv', by_degree = 'd.tsv' }}");
-            let Some(result) = counted_by(settings, &asked, dir.path()) else { continue };
-            assert_eq!(result.triangles, graph.triangles, "{name} {settings}");
-            assert_same(result.clustering.as_ref().unwrap(), &expected);
-            assert!(std::fs::read_to_string(dir.path().join("v.tsv")).unwrap() == text, "{name} {settings}");
-            assert!(std::fs::read_to_string(dir.path().join("d.tsv")).unwrap() == degrees, "{name} {settings}");
+        let read = |file: &str| std::fs::read_to_string(dir.path().join(file)).unwrap();
+        let of_edges = read("verified-edges.tsv");
+        let on_edges = rows_of(&of_edges, "triangles");
+        let sum: u128 = on_edges.values().map(|&triangles| u128::from(triangles)).sum();
+        assert_eq!((sum, on_edges.len() as u64), (3 * graph.triangles, graph.edges), "{name}");
+        // One after the other: if edges are counted, those at vertices are added up from their counts.
+        for (files, texts) in [
+            ("per_vertex = 'v.tsv', by_degree = 'd.tsv'", &[("v.tsv", &text), ("d.tsv", &degrees)][..]),
+            ("per_edge = 'e.tsv'", &[("e.tsv", &of_edges)]),
+        ] {
+            for settings in settings {
+                let asked = format!("{input}\noutput = {{ {files} }}");
+                let Some(result) = counted_by(settings, &asked, dir.path()) else { continue };
+                assert_eq!(result.triangles, graph.triangles, "{name} {settings}");
+                assert_eq!(result.clustering.is_some(), files.contains("vertex"), "{name} {settings} {files}");
+                result.clustering.iter().for_each(|found| assert_same(found, &expected));
+                texts.iter().for_each(|(file, text)| assert!(read(file) == **text, "{name} {settings} {file}"));
+            }
         }
-        edges::are_those_of_the_verifier(&graph, settings, &input, dir.path());
     }
 }
 
@@ -96,7 +105,8 @@ fn generated(family: &Family, dir: &Path) -> [(AtVertices, OnEdges); 2] {
     verified("input.path = 'made.bin'", dir);
     count(&format!("{MADE}\noutput = {{ per_vertex = 'v.tsv', per_edge = 'e.tsv' }}"), dir).unwrap();
     let text = |name: &str| std::fs::read_to_string(dir.join(name)).unwrap();
-    [("verified.tsv", "verified-edges.tsv"), ("v.tsv", "e.tsv")].map(|(v, e)| (rows(&text(v)), edges::rows(&text(e))))
+    let names = [("verified.tsv", "verified-edges.tsv"), ("v.tsv", "e.tsv")];
+    names.map(|(vertices, edges)| (rows(&text(vertices)), rows_of(&text(edges), "triangles")))
 }
 
 const MADE: &str = "input.path = 'made.bin'\npartition.parts = 3";
@@ -212,7 +222,7 @@ fn no_edges_is_an_answer_and_files_have_no_rows() {
     let text = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
     let input = "input.path = 'loops.txt'";
     let (_, at_vertices, by_degree) = verified(input, dir.path());
-    assert!(rows(&at_vertices).is_empty() && edges::rows(&text("verified-edges.tsv")).is_empty());
+    assert!(rows(&at_vertices).is_empty() && rows_of(&text("verified-edges.tsv"), "triangles").is_empty());
     assert_eq!(count(input, dir.path()).unwrap().triangles, 0);
     let files = "output = { per_vertex = 'v.tsv', by_degree = 'd.tsv', per_edge = 'e.tsv' }";
     for settings in ["", "partition.parts = 3", "partition = { parts = 2, prune = 'none', partitioner = 'metis' }"] {

@@ -3,7 +3,7 @@
 //! | quantity | where it is checked |
 //! | --- | --- |
 //! | ids at 2^32 - 1, 2^48 - 1 and 2^64 - 2 in every format that can write them, assignments of them | here |
-//! | ids up to 2^64 - 2 in files of counts | `tests/jobs/edges.rs` |
+//! | ids up to 2^64 - 2 in files of counts | `tests/jobs/counts/settings.rs` |
 //! | ids of every width against a set of edges | fuzz target `clean`, `tests/stages/corpus.rs` |
 //! | spill: blocks past 2^33 bytes | here |
 //! | spill: offsets of rows past 2^32 | `tests/stages/spill_format.rs`, `rows_with_giant_gaps_come_back` |

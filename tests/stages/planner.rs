@@ -278,6 +278,8 @@ fn jobs_do_as_they_were_planned() {
             "partition.partitioner = 'rank'\nmemory = { device = '300KiB', block = '16KiB' }",
             "partition = { partitioner = 'rank', parts = 7 }",
             "memory = { device = '400KiB', block = '12KiB' }",
+            "memory = { device = '400KiB', block = '12KiB' }\npartition.prune = 'none'",
+            "memory = { device = '400KiB', block = '12KiB' }\npartition.prune = 'zero-indegree'",
             "partition.partitioner = 'random'\nmemory.device = '500KiB'",
             "partition = { partitioner = 'contiguous', parts = 5, prune = 'none' }\nmemory.block = '20KiB'",
             "partition = { partitioner = 'contiguous-vertices', parts = 9, prune = 'zero-indegree' }",

@@ -53,40 +53,6 @@ fn results_of_another_plan_and_damaged_ones_are_refused() {
     assert_eq!(place.read("e.tsv"), place.verified()[0]);
 }
 
-/// A job that the test below prepares, counts and merges in the directory `run`.
-struct Swapped<'a> {
-    place: &'a Shared,
-    settings: Vec<&'a str>,
-    /// The file of counts at vertices, by the verifier.
-    vertices: &'a str,
-}
-
-impl Swapped<'_> {
-    fn prepare(&self, run: &str, input: &str, more: &[&str]) {
-        self.place.prints(&[&["prepare", input, "--run-dir", run, "--quiet"][..], &self.settings, more].concat());
-    }
-
-    /// Counts, unless all is counted, and merges. An error is the message of a refusal; a count must be that of this job.
-    fn counted(&self, is_counted: bool, shown: &str) -> Result<(), String> {
-        let (shard, merge) = (self.place.shard("run", "0/1"), ["merge", "run", "--json"]);
-        let commands = [&shard[..], &merge];
-        for words in &commands[usize::from(is_counted)..] {
-            let output = self.place.run(words);
-            if !output.status.success() {
-                let (code, said) = (output.status.code(), stderr(&output));
-                assert!(code == Some(1) || code == Some(3) && !is_counted, "{shown}: {said}");
-                return Err(said);
-            }
-            if words[0] == "merge" {
-                let result: RunResult = serde_json::from_slice(&output.stdout).unwrap();
-                assert_eq!(result.triangles, self.place.graph.1, "{shown}");
-            }
-        }
-        assert!(is_counted || fs::read_to_string(self.place.path("v.tsv")).unwrap() == self.vertices, "{shown}");
-        Ok(())
-    }
-}
-
 /// A file of another job in a run directory is refused, or it changes nothing; and following the message helps.
 #[test]
 fn no_file_of_another_job_is_counted() {
@@ -95,7 +61,28 @@ fn no_file_of_another_job_is_counted() {
     let [_, vertices] = place.verified();
     for mode in MODES {
         let settings = [mode, &["--per-vertex", "v.tsv", "--force"]].concat();
-        let job = Swapped { place: &place, settings, vertices: &vertices };
+        let prepare = |run: &str, input: &str, more: &[&str]| {
+            place.prints(&[&["prepare", input, "--run-dir", run, "--quiet"][..], &settings, more].concat());
+        };
+        // Counts, unless all is counted, and merges. A count must be that of this job; an error is a refusal's message.
+        let counted = |is_counted: bool, shown: &str| {
+            let (shard, merge) = (place.shard("run", "0/1"), ["merge", "run", "--json"]);
+            let commands = [&shard[..], &merge];
+            for words in &commands[usize::from(is_counted)..] {
+                let output = place.run(words);
+                if !output.status.success() {
+                    let (code, said) = (output.status.code(), stderr(&output));
+                    assert!(code == Some(1) || code == Some(3) && !is_counted, "{shown}: {said}");
+                    return Err(said);
+                }
+                if words[0] == "merge" {
+                    let result: RunResult = serde_json::from_slice(&output.stdout).unwrap();
+                    assert_eq!(result.triangles, place.graph.1, "{shown}");
+                }
+            }
+            assert!(is_counted || fs::read_to_string(place.path("v.tsv")).unwrap() == vertices, "{shown}");
+            Ok(())
+        };
         let mine = ["--parts", "3"];
         let others: [(&str, &[&str]); 3] =
             [(&routers, &["--parts", "3", "--seed", "9"]), (&karate, &mine), (&routers, &["--parts", "4"])];
@@ -105,7 +92,7 @@ fn no_file_of_another_job_is_counted() {
             let make = |run: &str, input: &str, more: &[&str]| {
                 let _ = fs::remove_dir_all(place.path(run));
                 let _ = fs::remove_file(place.path("v.tsv"));
-                job.prepare(run, input, more);
+                prepare(run, input, more);
                 if stage > 0 {
                     place.count(run, "0/1");
                 }
@@ -132,7 +119,7 @@ fn no_file_of_another_job_is_counted() {
                     fs::copy(from, place.path("run").join(&file)).unwrap();
                     let shown = format!("{mode:?} {more:?} {stage} {}", file.display());
                     // If the job was merged already, its recorded result is used, or the start is refused.
-                    let Err(said) = job.counted(stage > 1, &shown) else { continue };
+                    let Err(said) = counted(stage > 1, &shown) else { continue };
                     refused += 1;
                     assert!(said.contains("run 'trimill prepare' again"), "{shown}: {said}");
                     let words = ["; expected ", " again with the same settings"];
@@ -141,8 +128,8 @@ fn no_file_of_another_job_is_counted() {
                     if stage > 1 || file == Path::new("job.json") {
                         continue;
                     }
-                    job.prepare("run", &routers, &mine);
-                    job.counted(false, &shown).unwrap_or_else(|said| panic!("{shown}: {said}"));
+                    prepare("run", &routers, &mine);
+                    counted(false, &shown).unwrap_or_else(|said| panic!("{shown}: {said}"));
                     let _ = fs::remove_file(place.path("v.tsv"));
                 }
             }

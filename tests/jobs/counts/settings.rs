@@ -1,20 +1,17 @@
-//! Random graphs in formats that are prepared in different ways, under every combination of settings, against brute force.
+//! Random graphs in formats that are prepared in different ways, under every combination of settings: counts and files
+//! against all pairs of neighbours.
 
 use std::path::{Path, PathBuf};
 
 use crate::common::job::{count, listing};
 use crate::common::{pairs32, simple};
-use crate::figures::triangles;
+use crate::figures::{by_all_pairs, far, rows_of};
+use crate::vertices;
 use proptest::prelude::*;
 
 /// A random graph, with loops, duplicates, both directions, isolated vertices.
 fn arcs() -> impl Strategy<Value = Vec<(u64, u64)>> {
-    (3u64..60).prop_flat_map(|n| prop::collection::vec((0..n, 0..n), 1..400))
-}
-
-/// An id beyond 2^32, so that the table of ids is used.
-fn far(v: u64) -> u64 {
-    v * 0x1_0000_0001 + 7
+    (3u64..70).prop_flat_map(|n| prop::collection::vec((0..n, 0..n), 1..700))
 }
 
 /// Writes the arcs in one of the formats; in some of them the file has the symmetric closure.
@@ -61,20 +58,25 @@ fn settings() -> impl Strategy<Value = String> {
     })
 }
 
+/// The total alone is counted in another way than with counts at vertices or on edges.
+const FILES: [&str; 6] = ["", "", "", "per_vertex = 'v.tsv'", "per_edge = 'e.tsv'", ALL];
+const ALL: &str = "per_vertex = 'v.tsv', per_edge = 'e.tsv', by_degree = 'd.tsv'";
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_setting_gives_the_brute_force_count(
+    fn every_setting_gives_the_counts_of_all_pairs_of_neighbours(
         arcs in arcs(),
         format in prop::sample::select(vec!["text", "sparse", "matrix-market", "metis", "bin-u32"]),
         settings in settings(),
+        files in prop::sample::select(&FILES[..]),
     ) {
         let dir = tempfile::tempdir().unwrap();
         let file = write(&arcs, format, dir.path());
-        let edges = simple(&arcs);
+        let id = |v: u64| match format { "sparse" => far(v), "matrix-market" | "metis" => v + 1, _ => v };
+        let edges = simple(&arcs.iter().map(|&(u, v)| (id(u), id(v))).collect::<Vec<_>>());
         let settings = if settings.contains("'file'") {
-            let id = |v: u64| match format { "sparse" => far(v), "matrix-market" | "metis" => v + 1, _ => v };
             let ids: std::collections::BTreeSet<u64> = arcs.iter().flat_map(|&(u, v)| [u, v]).collect();
             let lines: String = ids.iter().map(|&v| format!("{} {}\n", id(v), v % 4)).collect();
             std::fs::write(dir.path().join("parts.txt"), lines).unwrap();
@@ -88,11 +90,28 @@ proptest! {
             "text" | "sparse" => "input.header = 'no'",
             _ => "",
         };
-        let toml = format!("input.path = '{}'\n{format_of}\n{settings}", file.display());
+        let input = format!("input.path = '{}'\n{format_of}", file.display());
+        let toml = format!("{input}\n{settings}\noutput = {{ {files} }}");
         match count(&toml, dir.path()) {
             Ok(result) => {
-                prop_assert_eq!(result.triangles, triangles(&edges), "{}", toml);
+                let (at_vertices, on_edges) = by_all_pairs(&edges);
+                let sides: u128 = on_edges.values().map(|&triangles| u128::from(triangles)).sum();
+                prop_assert_eq!(3 * result.triangles, sides, "{}", toml);
                 prop_assert_eq!(result.edges as usize, edges.len());
+                let (verified, of_vertices, of_degrees) = vertices::verified(&input, dir.path());
+                let text = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
+                if files.contains("v.tsv") {
+                    prop_assert_eq!(vertices::rows(&text("v.tsv")), at_vertices, "{}", toml);
+                    prop_assert_eq!(text("v.tsv"), of_vertices, "{}", toml);
+                }
+                if files.contains("e.tsv") {
+                    prop_assert_eq!(rows_of(&text("e.tsv"), "triangles"), on_edges, "{}", toml);
+                    prop_assert_eq!(text("e.tsv"), text("verified-edges.tsv"), "{}", toml);
+                }
+                if files.contains("d.tsv") {
+                    prop_assert_eq!(text("d.tsv"), of_degrees, "{}", toml);
+                    prop_assert_eq!(result.clustering.unwrap().quantiles, verified.clustering.unwrap().quantiles);
+                }
             }
             // A job is rightly refused if its row blocks are smaller than the longest row, or too large for the budget.
             Err(error) => {

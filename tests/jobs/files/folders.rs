@@ -2,26 +2,18 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Output};
 
 use super::place::{CLIQUE, Place, TRIANGLE, counted, result, said};
-use crate::common::job::{data, program, typed};
+use crate::common::job::{data, typed};
 use crate::common::place::{below, make_pipe, mode};
-
-/// `trimill count` of a graph of `tests/data` with the default umask and a fault.
-fn count(place: &Place, fault: &str, arguments: &[&str]) -> Output {
-    let mut command = Command::new("sh");
-    command.args(["-c", "umask 022; exec \"$@\"", "sh"]).arg(program()).args(["count", "--json", "--backend", "cpu"]);
-    command.arg(data("ca-HepTh.txt")).args(arguments).current_dir(place.path(""));
-    command.env("TMPDIR", place.path("tmp")).env("XDG_CACHE_HOME", place.path("cache")).env("TRIMILL_FAULT", fault);
-    command.output().unwrap()
-}
 
 #[test]
 fn what_the_user_named_has_the_modes_that_the_user_asked_for() {
+    // The usual umask, which tests beside this one have from now on, too.
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
     let place = Place::new();
-    let spilled = ["--no-cache", "--parts", "2", "--keep-spill", "--spill-dir", "kept"];
-    result(&count(&place, "", &[&spilled[..], &["--output", "out"]].concat()));
+    let spilled = ["--no-cache", "--parts", "2", "--keep-spill", "--spill-dir", "kept", "--output", "out"];
+    result(&place.count(data("ca-HepTh.txt"), &spilled));
     let made = [below(&place.path("kept")), below(&place.path("out"))].concat();
     assert!(made.len() >= 5, "{made:?}");
     made.iter().for_each(|path| assert_eq!(mode(path), 0o644, "{}", path.display()));
@@ -137,11 +129,11 @@ fn the_cache_commands_touch_nothing_but_graphs() {
 fn work_folders_of_run_directories_go_with_their_process() {
     let place = Place::new();
     let input = typed("ca-HepTh.txt");
-    let arguments =
-        ["--no-cache", "--run-dir", "run", "--work-dir", "work", "--parts", "2", "--partitioner", "contiguous"];
+    let words = ["count", &input, "--json", "--backend", "cpu", "--no-cache", "--run-dir", "run", "--work-dir", "work"];
+    let arguments = [&words[..], &["--parts", "2", "--partitioner", "contiguous"]].concat();
     for at in [3, 20, 40] {
         let _ = fs::remove_dir_all(place.path("run"));
-        let killed = count(&place, &format!("kill:{at}"), &arguments);
+        let killed = place.run_with(&format!("kill:{at}"), &arguments);
         assert_eq!(killed.status.code(), None, "{}", said(&killed));
         // This run directory is never resumed, but other jobs use the folder.
         fs::remove_dir_all(place.path("run")).unwrap();

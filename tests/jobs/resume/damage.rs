@@ -69,18 +69,6 @@ fn a_damaged_spill_is_built_again() {
 }
 
 #[test]
-fn a_damaged_spill_that_is_kept_is_built_again() {
-    let place = Place::new();
-    let kept = ["--parts", "3", "--partitioner", "contiguous", "--keep-spill", "--spill-dir", "kept"];
-    place.completes(ROUTERS, &kept);
-    for at in [9, 20, 40, 130] {
-        flip(&place.path("kept/part-00001.spill"), at);
-        place.completes(ROUTERS, &kept);
-        place.prints(&["inspect", "kept", "--verify"]);
-    }
-}
-
-#[test]
 fn a_damaged_plan_list_of_locals_or_graph_is_made_again() {
     let place = Place::new();
     killed_when(&place, ROUTERS, &PARTS, |place| place.records().len() == 2);

@@ -98,10 +98,11 @@ fn a_full_disk_or_a_kill_at_writes() {
 
 /// All partitions are built at once unless there is too little memory: here two at a time.
 #[test]
-fn a_kill_at_writes_of_batches() {
+fn a_kill_at_writes_of_batches_to_folders_elsewhere() {
     let place = || Place::new().with("TRIMILL_BATCH", "2");
-    let (struck, _) = at_every("kill", 4, place, ROUTERS, &USUAL, is_killed);
-    assert!(struck > 10, "{struck} writes");
+    let elsewhere = [&USUAL[..], &["--spill-dir", "tmp/spill", "--work-dir", "tmp/work"]].concat();
+    let (struck, taken) = at_every("kill", 4, place, ROUTERS, &elsewhere, is_killed);
+    assert!(struck > 10 && taken > 0, "{struck} writes, {taken} partitions from records");
 }
 
 #[test]

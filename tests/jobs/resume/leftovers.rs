@@ -6,9 +6,10 @@ use std::process::Command;
 
 use trimill::RunResult;
 
+use crate::common::packed::zst;
 use crate::common::place::{assert_private, below, stopped_by};
 
-use super::support::{COLLABORATION, LITTLE, Place, ROUTERS, STRIKES, buckets_on_disk, data, files, stderr};
+use super::support::{COLLABORATION, LITTLE, MESH, Place, ROUTERS, STRIKES, buckets_on_disk, data, files, stderr};
 
 const PARTS: [&str; 6] = ["--partitioner", "contiguous", "--parts", "6", "--threads", "2"];
 
@@ -69,21 +70,14 @@ fn files_of_a_running_process_stay() {
 /// The plain text of compressed METIS input is copied to the disk, and that disk is full at any write of the copy.
 #[test]
 fn a_disk_that_is_full_while_input_is_expanded_names_the_input() {
-    // A ring of 30,000 vertices, each joined to the next two: 30,000 triangles.
-    let n = 30_000;
-    let row = |v: i64| [-2, -1, 1, 2].map(|step| (v + step).rem_euclid(n) + 1);
-    let rows: String = (0..n).map(row).map(|[a, b, c, d]| format!("{a} {b} {c} {d}\n")).collect();
-    let text = format!("{n} {}\n{rows}", 2 * n);
     let place = Place::new();
-    let path = place.path("ring.graph.zst");
-    fs::write(&path, zstd::bulk::compress(text.as_bytes(), 1).unwrap()).unwrap();
-    let input = path.display().to_string();
+    let input = place.write("mesh.graph.zst", zst(fs::read(data(MESH.0)).unwrap())).display().to_string();
     let (mut named, arguments) = (0, ["--no-cache", "--format", "metis"]);
     for at in 1.. {
         let output = without_run_dir(&place, &format!("write:{at}"), &input, &arguments).output().unwrap();
         let said = stderr(&output);
         if !said.contains(STRIKES) {
-            assert_eq!(triangles(&output.stdout), n as u128, "{said}");
+            assert_eq!(triangles(&output.stdout), MESH.1, "{said}");
             break;
         }
         assert_eq!(output.status.code(), Some(3), "{said}");

@@ -10,6 +10,7 @@ use trimill::testing::job::Mode;
 use trimill::testing::report::RunResult;
 use trimill::testing::spill::Manifest;
 
+use crate::common::flip;
 use crate::common::job::input;
 use crate::common::place::{SmallDisk, number_after, stopped_by};
 
@@ -221,7 +222,7 @@ fn a_done_job_does_not_take_a_file_for_another_one() {
 }
 
 #[test]
-fn a_done_job_that_is_to_keep_its_spills_makes_those_that_are_missing() {
+fn a_done_job_that_is_to_keep_its_spills_makes_those_that_are_missing_or_damaged() {
     let place = Place::new();
     let parts = ["--partitioner", "contiguous", "--parts", "3"];
     let keep = ["--keep-spill", "--spill-dir", "kept"];
@@ -236,11 +237,13 @@ fn a_done_job_that_is_to_keep_its_spills_makes_those_that_are_missing() {
     }
     place.completes(ROUTERS, &parts);
     place.completes(ROUTERS, &kept);
-    let manifest = || Manifest::read(&place.path("kept")).unwrap();
-    assert_eq!(manifest().partitions.len(), 3);
-    fs::remove_file(place.path("kept/part-00001.spill")).unwrap();
-    place.completes(ROUTERS, &kept);
-    assert!(manifest().partitions.iter().all(|partition| manifest().open(&place.path("kept"), partition).is_ok()));
+    assert_eq!(Manifest::read(&place.path("kept")).unwrap().partitions.len(), 3);
+    let spill = place.path("kept/part-00001.spill");
+    for damaged in [None, Some(9), Some(20), Some(40), Some(130)] {
+        damaged.map_or_else(|| fs::remove_file(&spill).unwrap(), |byte| flip(&spill, 8 * byte + byte % 8));
+        place.completes(ROUTERS, &kept);
+        place.prints(&["inspect", "kept", "--verify"]);
+    }
     // Another job does not replace them.
     let other = ["count", &data(COLLABORATION.0), "--run-dir", "other", "--backend", "cpu"];
     fs::remove_file(place.path("kept/manifest.json")).unwrap();
@@ -256,18 +259,6 @@ fn a_spill_that_was_removed_meanwhile_is_built_again() {
     let output = stopped_by("device-stop:1", &mut command, remove);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(serde_json::from_slice::<RunResult>(&output.stdout).unwrap().triangles, ROUTERS.1);
-}
-
-#[test]
-fn folders_elsewhere_are_found_again_and_removed_in_the_end() {
-    let place = Place::new();
-    let folders = ["--spill-dir", "tmp/spill", "--work-dir", "tmp/work"];
-    let elsewhere = [&["--partitioner", "contiguous", "--parts", "4", "--no-cache"], &folders[..]].concat();
-    let begun =
-        |place: &Place| place.records().len() == 1 && !with_suffix(&place.path("tmp/spill"), "spill").is_empty();
-    killed_when(&place, COLLABORATION, &elsewhere, begun);
-    place.resumes(COLLABORATION, &elsewhere, 1);
-    assert!(spills(&place).is_empty());
 }
 
 #[test]

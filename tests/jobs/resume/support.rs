@@ -119,7 +119,7 @@ impl Place {
             assert_private(dir);
             below(dir).iter().for_each(|path| assert_private(path));
         }
-        for path in files(&self.path("run")).into_iter().chain(files(&self.path("out"))) {
+        for path in ["run", "out", "tmp/spill"].into_iter().flat_map(|name| files(&self.path(name))) {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             if name.ends_with(".tmp") || path.components().any(|part| part.as_os_str() == "work") {
                 continue;
