@@ -72,17 +72,10 @@ fn probes(graph: &OrientedGraph, control: &Control) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clean::Workspace;
-    use crate::prepare::prepare;
-    use trimill_input::arcs::ArcList;
-    use trimill_system::memory::HostMemory;
+    use crate::prepare::graph_of;
 
     fn probes_of(arcs: Vec<(u64, u64)>) -> u64 {
-        let dir = tempfile::tempdir().unwrap();
-        let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir.path());
-        let source = ArcList { arcs, declared: None };
-        let graph = prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap();
-        probes(&graph, &Control::silent()).unwrap()
+        probes(&graph_of(arcs), &Control::silent()).unwrap()
     }
 
     #[test]

@@ -1,21 +1,12 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::clean::Workspace;
-use crate::prepare::prepare;
+use crate::prepare::graph_of;
 use crate::stream::ahead::Ahead;
 use trimill_counting::smallest_row_block_limit;
 use trimill_graph::Direction;
-use trimill_input::arcs::ArcList;
 use trimill_system::control::Control;
 use trimill_system::hash::mix;
-use trimill_system::memory::HostMemory;
-
-fn graph(arcs: Vec<(u64, u64)>, dir: &std::path::Path) -> OrientedGraph {
-    let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
-    let source = ArcList { arcs, declared: None };
-    prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap()
-}
 
 fn rows_of(graph: &OrientedGraph) -> Vec<Vec<u32>> {
     let mut rows = Vec::new();
@@ -126,8 +117,7 @@ proptest! {
         run in prop::option::of(1u64..4000),
         heads in (0u32..200, 0u32..200),
     ) {
-        let dir = tempfile::tempdir().unwrap();
-        let graph = graph(arcs.into_iter().chain([(0, 1)]).collect(), dir.path());
+        let graph = graph_of(arcs.into_iter().chain([(0, 1)]).collect());
         let rows = rows_of(&graph);
         let limit = smallest_row_block_limit(graph.size().longest_row) + Bytes(limit);
         let blocks = RowBlocks::new(&graph, limit).unwrap();
@@ -155,9 +145,7 @@ proptest! {
 #[test]
 fn reading_ahead_ends_after_the_offsets_of_empty_rows() {
     // 60 vertices of degree 20 have the first ranks, and so no successors; each of 400 others is adjacent to three of them.
-    let arcs = (0..1200).map(|i| (60 + i / 3, i % 60)).collect();
-    let dir = tempfile::tempdir().unwrap();
-    let graph = graph(arcs, dir.path());
+    let graph = graph_of((0..1200).map(|i| (60 + i / 3, i % 60)).collect());
     let blocks = RowBlocks::new(&graph, smallest_row_block_limit(3)).unwrap();
     let range = RankRange::new(&graph, &blocks, &LocalsAndHeads::of(0..60)).unwrap();
     // Ten rows a run, whose offsets take 88 bytes; then all other rows together.
@@ -170,9 +158,7 @@ fn reading_ahead_ends_after_the_offsets_of_empty_rows() {
 #[test]
 fn encoded_rows_are_the_same_rows() {
     let n = 60_000u64;
-    let arcs = (0..1_500_000u64).map(|i| (mix(i) % n, mix(i) % n * (mix(!i) % n) / n)).collect();
-    let dir = tempfile::tempdir().unwrap();
-    let graph = graph(arcs, dir.path());
+    let graph = graph_of((0..1_500_000u64).map(|i| (mix(i) % n, mix(i) % n * (mix(!i) % n) / n)).collect());
     let (rows, limit) = (rows_of(&graph), Bytes::mib(4));
     let blocks = RowBlocks::new(&graph, limit).unwrap();
     assert!(blocks.whole && graph.blocks() > 8, "{} blocks", graph.blocks());
