@@ -3,8 +3,9 @@ use proptest::prelude::*;
 use super::*;
 use crate::prepare::graph_of;
 use crate::stream::ahead::Ahead;
-use trimill_counting::smallest_row_block_limit;
+use trimill_counting::{EncodedRows, smallest_row_block_limit};
 use trimill_graph::Direction;
+use trimill_graph::sequence::NumberSequence;
 use trimill_system::control::Control;
 use trimill_system::hash::mix;
 
@@ -18,33 +19,25 @@ fn rows_of(graph: &OrientedGraph) -> Vec<Vec<u32>> {
     rows
 }
 
-/// Decodes encoded rows, number by number.
-fn decoded(encoded: &trimill_counting::EncodedRows<'_>, lengths: impl Iterator<Item = usize>) -> Vec<Vec<u32>> {
-    let (mut rows, mut lengths) = (Vec::new(), lengths);
+/// Decodes encoded rows, whose sequences must be where the parts say.
+fn decoded(encoded: &EncodedRows<'_>, mut lengths: impl Iterator<Item = usize>) -> Vec<Vec<u32>> {
+    let mut rows = Vec::new();
     for part in encoded.parts {
-        let bit = |from: u32, i: usize| u32::from(encoded.bytes[from as usize + i / 8] >> (i % 8) & 1);
-        let (mut control, mut data) = (0, 0);
-        let mut number = || {
-            let mut length = part.groups & 0xff;
-            while bit(part.begin, control) == 0 {
-                control += 1;
-                length += part.groups >> 8;
-            }
-            control += 1;
-            let number = (0..length).map(|i| bit(part.data, data + i as usize) << i).sum::<u32>();
-            data += length as usize;
-            number
-        };
+        let [begin, data, end] = [part.begin, part.data, part.end].map(|at| at as usize);
+        let (sequence, rest) = NumberSequence::split(&encoded.bytes[begin - 8..end], part.arcs.into()).unwrap();
+        assert!(begin + sequence.control.len() == data && rest.is_empty(), "{part:?}");
+        assert_eq!(sequence.groups.first | sequence.groups.more << 8, part.groups);
+        let mut distances = vec![0; part.arcs as usize];
+        sequence.decode(&mut distances).unwrap();
+        let mut distances = distances.into_iter();
         for _ in 0..part.rows {
-            let mut least = 0;
-            let successor = |_| {
-                least += number() + 1;
-                least - 1
-            };
-            rows.push((0..lengths.next().unwrap()).map(successor).collect());
+            let successors = distances.by_ref().take(lengths.next().unwrap()).scan(0, |least, distance| {
+                *least += distance + 1;
+                Some(*least - 1)
+            });
+            rows.push(successors.collect());
         }
-        assert_eq!(part.begin as usize + 8 * control.div_ceil(64), part.data as usize);
-        assert_eq!(part.data as usize + 8 * (data.div_ceil(64) + 1), part.end as usize);
+        assert_eq!(distances.next(), None);
     }
     assert_eq!(lengths.next(), None);
     rows
