@@ -6,12 +6,11 @@ mod answers;
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, symlink};
-use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-use crate::common::job::{listing, typed};
+use crate::common::job::typed;
 use crate::common::place::{Place, make_pipe, number_after, text};
 
 /// Zachary's karate club: 34 vertices, 78 edges, 45 triangles.
@@ -25,37 +24,6 @@ fn within(place: &Place, before: &str, arguments: &[&str]) -> Output {
     let mut shell = Command::new("sh");
     shell.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_trimill")]).args(arguments);
     shell.current_dir(place.path("")).output().unwrap()
-}
-
-fn is_device(path: &Path) -> bool {
-    path.metadata().unwrap().file_type().is_char_device()
-}
-
-#[test]
-fn the_answer_is_printed_when_the_disk_of_its_files_is_full() {
-    let place = Place::without_gpus();
-    // A link to the device that is always full, for every user.
-    fs::create_dir(place.path("o")).unwrap();
-    symlink("/dev/full", place.path("o/result.json")).unwrap();
-    for json in [&[][..], &["--json"]] {
-        let said = "o/result.json: cannot be written (No space left";
-        let output = place.refuses(&[&["count", &karate(), "--output", "o"], json].concat(), 3, &[said]);
-        assert!(text(&output.stdout).contains("45"), "{}", text(&output.stdout));
-        assert_eq!(listing(&place.path("o")), ["result.json"], "both files, or none");
-    }
-    symlink("/dev/full", place.path("o/r.html")).unwrap();
-    symlink("/dev/full", place.path("o/t.json")).unwrap();
-    for command in [
-        &["bench", &karate(), "--methods", "bitmap", "--runs", "1", "--report", "o/r.html"][..],
-        &["count", &karate(), "--report", "o/r.html"],
-        &["count", &karate(), "--trace", "o/t.json"],
-        &["plan", &karate(), "--report", "o/r.html"],
-    ] {
-        let output = place.refuses(command, 3, &[]);
-        let answer = if command[0] == "plan" { "partitions" } else { "45" };
-        assert!(text(&output.stdout).contains(answer), "{}", text(&output.stdout));
-    }
-    assert!(place.path("o/result.json").is_symlink() && is_device(Path::new("/dev/full")));
 }
 
 #[test]
