@@ -6,7 +6,7 @@ mod answers;
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, symlink};
-use std::process::{Command, Output, Stdio};
+use std::process::Stdio;
 
 use serde_json::Value;
 
@@ -16,14 +16,6 @@ use crate::common::place::{Place, make_pipe, number_after, text};
 /// Zachary's karate club: 34 vertices, 78 edges, 45 triangles.
 fn karate() -> String {
     typed("karate.mtx")
-}
-
-/// Runs the program in a shell after the command `before`.
-fn within(place: &Place, before: &str, arguments: &[&str]) -> Output {
-    let script = format!("{before}; exec \"$@\"");
-    let mut shell = Command::new("sh");
-    shell.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_trimill")]).args(arguments);
-    shell.current_dir(place.path("")).output().unwrap()
 }
 
 #[test]
@@ -116,19 +108,18 @@ fn limits_of_the_system_end_with_3_and_are_named() {
     let place = Place::without_gpus();
     place.prints(&["generate", "complete", "--vertices", "2000", "-o", "k.txt"]);
     // 512 KiB: the text of the graph takes far more. Shells count blocks of 512 or 1024 bytes.
-    let cases = [
-        ("ulimit -f 512", &["generate", "complete", "--vertices", "2000", "-o", "l.txt"][..], "File too large"),
-        ("ulimit -n 8", &[&["count", "--no-cache"], &["k.txt"; 7][..]].concat(), "Too many open files"),
-    ];
-    for (limit, arguments, words) in cases {
-        let output = within(&place, limit, arguments);
+    for (line, words) in [
+        ("ulimit -f 512; trimill generate complete --vertices 2000 -o l.txt", "File too large"),
+        ("ulimit -n 8; trimill count --no-cache k.txt k.txt k.txt k.txt k.txt k.txt k.txt", "Too many open files"),
+    ] {
+        let output = place.shell(line);
         let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(3), "{limit}: {said}");
-        assert!(said.contains(words) && said.contains("ulimit"), "{limit}: {said}");
+        assert_eq!(output.status.code(), Some(3), "{line}: {said}");
+        assert!(said.contains(words) && said.contains("ulimit"), "{line}: {said}");
     }
     assert!(!place.path("l.txt").exists());
     // Another folder would not help.
-    let output = within(&place, "ulimit -f 1", &["count", "k.txt", "--cache-dir", "c"]);
+    let output = place.shell("ulimit -f 1; trimill count k.txt --cache-dir c");
     let said = text(&output.stderr);
     assert!(output.status.success() && said.contains("ulimit -f"), "{said}");
     assert!(said.contains("goes on without the cache\n"), "{said}");
