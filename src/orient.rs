@@ -193,22 +193,8 @@ impl<'a> UsedIds<'a> {
 mod tests {
     use super::*;
     use crate::clean::clean;
-    use trimill_input::ArcSink;
-    use trimill_input::arcs::{ArcSource, SourceFacts};
+    use trimill_input::arcs::ArcList;
     use trimill_system::memory::HostMemory;
-
-    struct Listed(Vec<(u64, u64)>);
-
-    impl ArcSource for Listed {
-        fn facts(&self) -> SourceFacts {
-            SourceFacts { arcs_at_most: self.0.len() as u64, ..SourceFacts::default() }
-        }
-
-        fn scan(&self, sink: &dyn ArcSink, _: &Control) -> Result<u64> {
-            sink.arcs(&self.0)?;
-            Ok(self.0.len() as u64)
-        }
-    }
 
     #[test]
     fn whether_ids_are_sparse_depends_on_the_graph_alone() {
@@ -225,7 +211,8 @@ mod tests {
         ] {
             let made = |mib| {
                 let space = Workspace::new(HostMemory::new(Bytes::mib(mib), 1), dir.path());
-                let cleaned = clean(&Listed(arcs.clone()), space, &Control::silent()).unwrap();
+                let source = ArcList { arcs: arcs.clone(), declared: None };
+                let cleaned = clean(&source, space, &Control::silent()).unwrap();
                 let used = UsedIds::new(&cleaned.degrees, cleaned.table.as_deref());
                 let layout = used.layout_of(&cleaned.facts, cleaned.edges, cleaned.distinct_arcs);
                 assert_eq!((cleaned.table.is_some(), layout.declared_lines), (mib < 100 || lines.is_none(), lines));

@@ -34,6 +34,14 @@ pub fn prepare(
     Preparation { device: None, source, origin: None, doubled: None, space, control }.prepare(None, stages)
 }
 
+/// The graph of a list of arcs, for unit tests. Its file is read by its handle, so its directory may be gone.
+#[cfg(test)]
+pub(crate) fn graph_of(arcs: Vec<(u64, u64)>) -> OrientedGraph {
+    let (source, dir) = (trimill_input::arcs::ArcList { arcs, declared: None }, tempfile::tempdir().unwrap());
+    let space = Workspace::new(trimill_system::memory::HostMemory::new(Bytes::mib(256), 2), dir.path());
+    prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap()
+}
+
 pub struct OnDevice<'a> {
     pub device: &'a mut (dyn StartingDevice + 'a),
     /// Whether the job fails if the device cannot prepare the graph; else the CPU does.

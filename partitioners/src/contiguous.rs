@@ -63,16 +63,12 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn equal_numbers() {
+    fn equal_numbers_and_equal_weights_by_hand() {
         assert_eq!(contiguous_vertices(7, 3), [0, 0, 0, 1, 1, 2, 2]);
         assert_eq!(contiguous_vertices(6, 3), [0, 0, 1, 1, 2, 2]);
         assert_eq!(contiguous_vertices(4, 1), [0; 4]);
         assert_eq!(contiguous_vertices(2, 4), [0, 2]);
         assert!(contiguous_vertices(0, 4).is_empty());
-    }
-
-    #[test]
-    fn equal_weights_by_hand() {
         let weights = [1, 1, 1, 1, 4, 8];
         let assignment = contiguous_by_weight(6, 2, |id| weights[id as usize]);
         assert_eq!(assignment, [0, 0, 0, 0, 0, 1]);

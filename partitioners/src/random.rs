@@ -45,11 +45,12 @@ mod tests {
     }
 
     #[test]
-    fn the_same_on_any_number_of_threads_and_another_for_another_seed() {
+    fn the_same_on_any_number_of_threads_and_another_for_another_seed_or_block() {
         let one = on_threads(1, 7);
         assert_eq!(one, on_threads(2, 7));
         assert_eq!(one, on_threads(5, 7));
         assert_ne!(one, on_threads(1, 8));
+        assert_ne!(one[..BLOCK], one[BLOCK..2 * BLOCK]);
         assert_eq!(one[..70_000], random(70_000, 37, 7), "a vertex's part does not depend on the vertices after it");
     }
 
@@ -57,12 +58,6 @@ mod tests {
     #[test]
     fn the_published_keystream() {
         assert_eq!(random(4, 1 << 16, 0), [0x2fef, 0xd640, 0xe8b8, 0xa1a5]);
-    }
-
-    #[test]
-    fn blocks_differ() {
-        let assignment = random(2 * BLOCK as u32, 1000, 1);
-        assert_ne!(assignment[..BLOCK], assignment[BLOCK..]);
     }
 
     /// Pearson's statistic over k cells has mean k - 1 and deviation sqrt(2 (k - 1)); five deviations are allowed.

@@ -72,29 +72,18 @@ fn probes(graph: &OrientedGraph, control: &Control) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clean::Workspace;
-    use crate::prepare::prepare;
-    use trimill_input::arcs::ArcList;
-    use trimill_system::memory::HostMemory;
+    use crate::prepare::graph_of;
 
     fn probes_of(arcs: Vec<(u64, u64)>) -> u64 {
-        let dir = tempfile::tempdir().unwrap();
-        let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir.path());
-        let source = ArcList { arcs, declared: None };
-        let graph = prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap();
-        probes(&graph, &Control::silent()).unwrap()
+        probes(&graph_of(arcs), &Control::silent()).unwrap()
     }
 
     #[test]
-    fn a_complete_graph_is_probed_as_often_as_it_has_triangles() {
+    fn probes_of_a_complete_graph_and_of_trees_by_hand() {
         // Row i has i entries; the arc to its vertex is in n - 1 - i longer rows, and the sum of i (n - 1 - i) is n choose 3.
         let n = 20;
         let arcs = (0..n).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
         assert_eq!(probes_of(arcs), n * (n - 1) * (n - 2) / 6);
-    }
-
-    #[test]
-    fn a_tree_by_hand() {
         // All arcs of a star lead to its centre, whose row is empty. The edge 3 - 4 is an arc from 4 to 3, whose rows have one entry each.
         assert_eq!(probes_of(vec![(0, 1), (0, 2), (0, 3)]), 0);
         assert_eq!(probes_of(vec![(0, 1), (0, 2), (0, 3), (3, 4)]), 1);

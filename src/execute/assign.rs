@@ -172,20 +172,3 @@ impl Assigner<'_> {
         found
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_without_vertices_are_left_out_and_the_others_keep_their_order() {
-        let parts = |part_of: &[u32], parts| {
-            let assignment = drop_empty_parts(part_of.to_vec(), parts);
-            (assignment.parts(), assignment.part_of().to_vec())
-        };
-        assert_eq!(parts(&[0, 7, 3, 7], 1_000_000), (3, vec![0, 2, 1, 2]));
-        assert_eq!(parts(&[1, 0, 1], 2), (2, vec![1, 0, 1]));
-        assert_eq!(parts(&[5], 6), (1, vec![0]));
-        assert_eq!(parts(&[], 4), (1, vec![]));
-    }
-}

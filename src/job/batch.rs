@@ -211,13 +211,6 @@ mod tests {
     }
 
     #[test]
-    fn jobs_may_not_share_standard_input() {
-        let error = batch(&["input.path=-"], &[]).unwrap_err();
-        assert_eq!(error.kind(), Kind::Usage);
-        assert!(error.to_string().contains("both read standard input"), "{error}");
-    }
-
-    #[test]
     fn settings_of_one_job_are_distinguished_from_those_of_all() {
         let batch = batch(&["count.tile=64", "job.one.partition.seed=5"], &[]).unwrap();
         let [one, two] = batch.as_slice() else { panic!("two jobs") };
@@ -246,12 +239,13 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_jobs_or_with_twins_is_refused() {
+    fn a_file_without_jobs_or_with_twins_or_two_readers_of_standard_input_is_refused() {
         let twins = "[[job]]\nname='a'\n[[job]]\nname='a'\n";
         for (text, hint) in [
             ("", "no job"),
             ("job = []", "no job"),
             (twins, "two jobs"),
+            ("[defaults]\ninput.path='-'\n[[job]]\n[[job]]", "both read standard input"),
             ("[[job]]\nname=' '", "empty"),
             ("[[job]]\nname=\"a\\nb\"", r#"the name "a\nb"; expected one line"#),
         ] {

@@ -139,13 +139,6 @@ fn files_that_are_there_are_replaced_by_force_alone() {
         refused(dir.path(), &[&format!("input.path = '{input}'"), settings], "every file that this names is part of");
     }
     jobs(dir.path(), &["input.path = 'parts/?.txt'\noutput.per_vertex = 'parts/v.tsv'\ncache.dir = 'parts'"]).unwrap();
-    fs::create_dir(at("run")).unwrap();
-    let resumed = "[[job]]\ninput.path = 'g.txt'\noutput.per_vertex = 'v.tsv'";
-    let (resumed, _) = batch::resolved(resumed, &at("b.toml"), &[], &[]).unwrap();
-    let mut resumed = resumed[0].job.paths();
-    assert!(check(std::slice::from_ref(&resumed)).is_err());
-    resumed.announced = vec![place(&at("v.tsv"))];
-    check(&[resumed]).unwrap();
 }
 
 #[test]

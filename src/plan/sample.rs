@@ -132,20 +132,12 @@ fn runs(graph: &OrientedGraph) -> Result<Vec<Range<u32>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clean::Workspace;
-    use crate::prepare::prepare;
-    use trimill_input::arcs::ArcList;
-    use trimill_system::Bytes;
-    use trimill_system::memory::HostMemory;
+    use crate::prepare::graph_of;
 
     /// Of a complete graph, the row of rank r has r arcs.
     #[test]
     fn all_rows_of_a_small_graph_are_in_short_runs() {
-        let arcs = (0..700).flat_map(|u| (0..u).map(move |v| (u, v))).collect();
-        let dir = tempfile::tempdir().unwrap();
-        let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir.path());
-        let source = ArcList { arcs, declared: None };
-        let graph = prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap();
+        let graph = graph_of((0..700).flat_map(|u| (0..u).map(move |v| (u, v))).collect());
         let runs = runs(&graph).unwrap();
         assert!(runs.iter().all(|run| run.clone().map(u64::from).sum::<u64>() <= RUN), "{runs:?}");
         assert_eq!(runs.into_iter().flatten().collect::<Vec<u32>>(), (0..700).collect::<Vec<u32>>());

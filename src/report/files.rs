@@ -55,22 +55,6 @@ mod tests {
     use trimill_system::error::Kind;
 
     #[test]
-    fn both_files_are_there_and_nothing_else() {
-        let dir = tempfile::tempdir().unwrap();
-        let dir = dir.path().join("new/results");
-        let result = example(70);
-        for _ in 0..2 {
-            write(&dir, &result).unwrap();
-        }
-        let mut names: Vec<_> =
-            std::fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        assert_eq!(names, ["partitions.tsv", "result.json"]);
-        let written = std::fs::read(dir.join("result.json")).unwrap();
-        assert_eq!(serde_json::from_slice::<RunResult>(&written).unwrap(), result);
-    }
-
-    #[test]
     fn the_columns_are_the_fields_of_the_json() {
         let result = example(2);
         let tsv = partitions_tsv(&result.partitions);

@@ -70,23 +70,6 @@ fn complete(vertices: u32) -> impl Iterator<Item = Edge> {
 }
 
 #[test]
-fn closed_forms() {
-    for n in 2..9 {
-        let edges: Vec<Edge> = complete(n).collect();
-        let (trussness, work) = peeled(&edges, None);
-        assert_eq!((trussness, work), (vec![n; edges.len()], PeelingWork { levels: 1, rounds: 1 }));
-    }
-    let (cliques, size) = (5, 6);
-    let inside = (0..cliques).flat_map(|c| complete(size).map(move |(u, v)| (c * size + u, c * size + v)));
-    let links = (0..cliques).map(|c| (c * size, (c + 1) % cliques * size + 1)).map(|(u, v)| (u.max(v), u.min(v)));
-    let mut edges: Vec<Edge> = inside.chain(links).collect();
-    edges.sort_unstable();
-    let expected = |&(u, v): &Edge| if u / size == v / size { size } else { 2 };
-    assert_eq!(peeled(&edges, None).0, edges.iter().map(expected).collect::<Vec<_>>());
-    assert_eq!(peeled(&[], None), (vec![], PeelingWork::default()));
-}
-
-#[test]
 fn peeling_goes_on_without_checkpoints_if_one_cannot_be_saved() {
     let edges: Vec<Edge> = complete(30).chain(complete(40).map(|(u, v)| (u + 30, v + 30))).collect();
     let failures = AtomicU32::new(0);
@@ -191,7 +174,7 @@ fn least(edges: &RemainingEdges) -> Bytes {
 }
 
 #[test]
-fn long_rows_and_short_ones() {
+fn long_rows_short_ones_and_none() {
     // Vertices 0 and 1 are neighbours of all others, which are joined in runs: rows are searched in every way.
     let n = 1500;
     for run in [6, 12] {
@@ -210,6 +193,7 @@ fn long_rows_and_short_ones() {
             }
         }
     }
+    assert_eq!(peeled(&[], None), (vec![], PeelingWork::default()));
 }
 
 proptest! {

@@ -53,7 +53,11 @@ impl Place {
     }
 
     pub(crate) fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(program());
+        self.command_of(&program(), words)
+    }
+
+    fn command_of(&self, program: &Path, words: &[&str]) -> Command {
+        let mut command = Command::new(program);
         for name in ENVIRONMENT {
             command.env_remove(name);
         }
@@ -69,6 +73,12 @@ impl Place {
 
     pub(crate) fn run(&self, words: &[&str]) -> Output {
         self.command(words).output().unwrap()
+    }
+
+    /// Runs a line of a shell, in which `trimill` is the program.
+    pub(crate) fn shell(&self, line: &str) -> Output {
+        let path = format!("{}:{}", program().parent().unwrap().display(), std::env::var("PATH").unwrap());
+        self.command_of(Path::new("sh"), &["-c", line]).env("PATH", path).output().unwrap()
     }
 
     /// Runs a command with an injected fault (system/src/disk/faults.rs).

@@ -228,6 +228,7 @@ fn no_edges_is_an_answer_and_files_have_no_rows() {
     for settings in ["", "partition.parts = 3", "partition = { parts = 2, prune = 'none', partitioner = 'metis' }"] {
         let result = count(&format!("{input}\n{files}\n{settings}"), dir.path()).unwrap();
         assert_eq!((result.triangles, result.edges, result.vertices, result.wedges), (0, 0, 0, 0));
+        assert_eq!(result.parts, 1, "{settings}");
         assert!(result.transitivity == 0.0);
         assert_eq!((result.input.arcs, result.input.loops_removed), (2, 2));
         let summary = result.clustering.unwrap();

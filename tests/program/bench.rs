@@ -98,7 +98,7 @@ fn one_bad_graph_does_not_stop_the_others() {
 #[test]
 fn without_the_cache_the_graph_takes_the_work_directory_up_to_its_last_byte() {
     let place = Place::without_gpus();
-    let crawl = typed("cnr-2000.graph");
+    let crawl = typed("cnr-2000");
     place.prints(&["count", &crawl]);
     let bytes = place.answer(&["cache", "list"])["entries"][0]["bytes"].as_u64().unwrap();
     let run = |size: u64| {

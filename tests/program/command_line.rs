@@ -16,16 +16,14 @@ pub(crate) fn root(path: &str) -> PathBuf {
 
 #[test]
 fn commands_that_are_printed_can_be_copied_to_a_shell() {
-    let dir = tempfile::tempdir().unwrap();
-    let run = dir.path().join("it's $HOME; a run");
+    let place = Place::new().with("COLUMNS", "100");
+    let run = place.path("it's $HOME; a run");
     let input = root("tests/data/karate.mtx");
     let arguments = ["prepare", input.to_str().unwrap(), "--run-dir", run.to_str().unwrap(), "--shards", "1"];
-    let mut printed = text(&trimill(&arguments).stdout);
-    let folder = Path::new(env!("CARGO_BIN_EXE_trimill")).parent().unwrap();
+    let mut printed = text(&place.prints(&arguments));
     for command in ["trimill count --run-dir", "trimill merge"] {
         let line = printed.lines().find_map(|line| Some(&line[line.find(command)?..])).expect(&printed);
-        let mut shell = Command::new("/bin/sh");
-        let output = shell.arg("-c").arg(line.replace("I/1", "0/1")).env("PATH", folder).output().unwrap();
+        let output = place.shell(&line.replace("I/1", "0/1"));
         assert_eq!(output.status.code(), Some(0), "{line}: {}", text(&output.stderr));
         printed = text(&output.stdout);
     }

@@ -156,19 +156,16 @@ fn what_counting_takes_is_what_the_formula_gives() {
     expect_table(&page, "Counting", &lines);
 }
 
-/// A job that was measured on one H200, or H100, with 16 cores: its graph, memory and figures, and where these are published.
-#[derive(Clone, Copy)]
+/// The seconds of the tasks that prepare a job's graph; none of a cached graph.
+type PreparingTasks = &'static [(&'static str, f64)];
+
+/// A job that was measured on one H200, or H100, with 16 cores: its row of the page, and what that does not say.
 struct MeasuredJob {
-    name: &'static str,
+    row: Vec<String>,
     graph: KnownGraph,
     host: Bytes,
     gpu: Bytes,
-    seconds: &'static str,
-    /// The seconds of the tasks that prepare the graph; none of a cached graph.
-    tasks: &'static [(&'static str, f64)],
-    /// Gigabytes that were written to disk while arcs were read.
-    disk: Option<&'static str>,
-    source: &'static str,
+    tasks: PreparingTasks,
 }
 
 impl MeasuredJob {
@@ -216,40 +213,29 @@ fn kron27(form: InputForm) -> KnownGraph {
     graph
 }
 
-fn measured_jobs() -> Vec<MeasuredJob> {
-    let (sequences, waiting, rows) = ("sequences-h200.txt", "waiting-arcs-h200.txt", "row-blocks-h200.md");
-    let directed = "directed-h100.txt";
-    let job = |name, graph, seconds, tasks, source| {
-        let (host, gpu) = (Bytes((125 << 30) / 2), of_gpu(141));
-        MeasuredJob { name, graph, host, gpu, seconds, tasks, disk: None, source }
-    };
-    let x60 = |form| blown_up(60, form, 1_460_341_225);
-    let (rows_of_x60, directed_x60) = (x60(InputForm::SymmetricRows), x60(InputForm::DirectedRows));
-    let [x191, directed_x191] =
-        [InputForm::SymmetricRows, InputForm::DirectedRows].map(|form| blown_up(191, form, 13_361_904_118));
-    let name = "the same, directed, 110 GiB of the host";
-    let directed_x191 =
-        job(name, directed_x191, "429.38", &[("reverse arcs", 207.3), ("orient rows", 166.7)], directed);
-    let (on_gpu, on_cores) = (kron27(InputForm::ArcsOnGpu), kron27(InputForm::Arcs));
-    let name = "GAP-kron 27, 4 GiB of the host, 1 GiB of the device";
-    let small = job(name, on_gpu, "17.3", &[("read", 2.94), ("orient", 10.29)], "prepare-h100.txt");
-    let name = "GAP-kron 27, prepared by the cores, 8 GiB of the host";
-    let by_cores = job(name, on_cores, "36.47", &[("read", 9.02), ("clean", 11.68), ("orient", 14.06)], waiting);
-    let cached = job("the same, cached", on_gpu, "1.79", &[], rows);
-    let name = "cnr-2000 x 60, 9.86 G edges, BVGraph";
-    vec![
-        job(name, rows_of_x60, "19.08", &[("orient rows", 17.46)], sequences),
-        job("the same, cached", rows_of_x60, "1.89", &[], sequences),
-        job("the same, directed", directed_x60, "37.60", &[("reverse arcs", 17.4), ("orient rows", 18.4)], directed),
-        job("cnr-2000 x 191, 99.9 G edges, BVGraph", x191, "201.41", &[("orient rows", 149.9)], sequences),
-        job("the same, cached", x191, "51.19", &[], sequences),
-        MeasuredJob { host: gib(110), ..directed_x191 },
-        job("GAP-kron 27, 2.1 G edges, pairs", on_gpu, "6.40", &[("read", 1.34), ("orient", 3.68)], waiting),
-        cached,
-        MeasuredJob { gpu: gib(2), name: "the same, cached, 2 GiB of the device", seconds: "2.99", ..cached },
-        MeasuredJob { host: gib(8), disk: Some("5.81"), ..by_cores },
-        MeasuredJob { host: gib(4), gpu: gib(1), ..small },
-    ]
+/// The rows of the last table of `page`, in order, with the graph, the memory of host and GPU, and the tasks of each.
+fn measured_jobs(page: &str) -> Vec<MeasuredJob> {
+    let (host, gpu, on_gpu) = (Bytes((125 << 30) / 2), of_gpu(141), kron27(InputForm::ArcsOnGpu));
+    let both = |k, bytes| [InputForm::SymmetricRows, InputForm::DirectedRows].map(|form| blown_up(k, form, bytes));
+    let ([rows_of_x60, directed_x60], [rows_of_x191, directed_x191]) =
+        (both(60, 1_460_341_225), both(191, 13_361_904_118));
+    let jobs: [(KnownGraph, Bytes, Bytes, PreparingTasks); 11] = [
+        (rows_of_x60, host, gpu, &[("orient rows", 17.46)]),
+        (rows_of_x60, host, gpu, &[]),
+        (directed_x60, host, gpu, &[("reverse arcs", 17.4), ("orient rows", 18.4)]),
+        (rows_of_x191, host, gpu, &[("orient rows", 149.9)]),
+        (rows_of_x191, host, gpu, &[]),
+        (directed_x191, gib(110), gpu, &[("reverse arcs", 207.3), ("orient rows", 166.7)]),
+        (on_gpu, host, gpu, &[("read", 1.34), ("orient", 3.68)]),
+        (on_gpu, host, gpu, &[]),
+        (on_gpu, host, gib(2), &[]),
+        (kron27(InputForm::Arcs), gib(8), gpu, &[("read", 9.02), ("clean", 11.68), ("orient", 14.06)]),
+        (on_gpu, gib(4), gib(1), &[("read", 2.94), ("orient", 10.29)]),
+    ];
+    let rows = table(page, "| job | measured |");
+    assert_eq!(rows.len(), jobs.len(), "a row for each job");
+    let job = |(row, (graph, host, gpu, tasks))| MeasuredJob { row, graph, host, gpu, tasks };
+    rows.into_iter().zip(jobs).map(job).collect()
 }
 
 fn within_a_factor_of_two(found: f64, computed: f64) -> bool {
@@ -262,19 +248,20 @@ fn the_formula_is_within_a_factor_of_two_of_what_was_measured() {
     let head =
         "| job | measured | computed | disk, measured | computed | source |\n| --- | --: | --: | --: | --: | --- |";
     let mut lines = vec![head.to_owned()];
-    for job in measured_jobs() {
-        let MeasuredJob { name, seconds: measured, disk, source, .. } = job;
+    for job in measured_jobs(&page) {
+        let (name, source) = (&job.row[0], job.row[5].split(['[', ']']).nth(1).unwrap());
+        let (measured, disk) = (job.row[1].trim_end_matches(" s"), job.row[3].trim_end_matches(" GB"));
         let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/results").join(source));
         let text = text.unwrap();
-        let is_there = text.contains(measured) && disk.is_none_or(|of| text.contains(of));
-        assert!(is_there, "{source}: {measured} {disk:?}");
+        assert!(text.contains(measured) && text.contains(disk), "{source}: {measured} {disk}");
         let computed = job.computed();
         assert!(within_a_factor_of_two(measured.parse().unwrap(), computed), "{name}: {computed}, not {measured}");
-        let on_disk = disk.map_or("|".to_owned(), |measured| {
+        let mut on_disk = "|".to_owned();
+        if !disk.is_empty() {
             let computed = job.preparing().unwrap().scratch.get() as f64 / 1e9;
-            assert!(within_a_factor_of_two(measured.parse().unwrap(), computed), "{name}: {computed}, not {measured}");
-            format!("{measured} GB | {computed:.1} GB")
-        });
+            assert!(within_a_factor_of_two(disk.parse().unwrap(), computed), "{name}: {computed}, not {disk}");
+            on_disk = format!("{disk} GB | {computed:.1} GB");
+        }
         let computed = seconds(computed);
         lines.push(format!("| {name} | {measured} s | {computed} | {on_disk} | [{source}](results/{source}) |"));
     }
@@ -286,8 +273,8 @@ fn the_formula_is_within_a_factor_of_two_of_what_was_measured() {
 /// Replays the measured jobs with a clock of this test, on machines that are slower or faster in everything.
 #[test]
 fn the_time_left_after_a_tenth_of_a_job_is_within_a_factor_of_two() {
-    for job in measured_jobs().into_iter().filter(|job| !job.tasks.is_empty()) {
-        let all: f64 = job.seconds.parse().unwrap();
+    for job in measured_jobs(&page()).into_iter().filter(|job| !job.tasks.is_empty()) {
+        let all: f64 = job.row[1].trim_end_matches(" s").parse().unwrap();
         let before: f64 = job.tasks.iter().map(|(_, seconds)| seconds).sum();
         let tasks: Vec<_> = job.tasks.iter().copied().chain([("count", all - before)]).collect();
         let moments = |speed: f64| [0.1, 0.2, 0.3, 0.5, 0.7, 0.8].map(|at| (speed, at));
@@ -305,7 +292,7 @@ fn the_time_left_after_a_tenth_of_a_job_is_within_a_factor_of_two() {
             }
             let left = left.unwrap().as_secs_f64();
             let right = (1.0 - at) * all / speed;
-            assert!(within_a_factor_of_two(right, left), "{} at {at}: {left} s left, not {right}", job.name);
+            assert!(within_a_factor_of_two(right, left), "{} at {at}: {left} s left, not {right}", job.row[0]);
         }
     }
 }

@@ -1,8 +1,6 @@
 //! Runs every command of the README, except for names that users choose, and compares the output that it and docs/guide.md show.
 
 use std::fs;
-use std::path::Path;
-use std::process::Command;
 
 use super::command_line::root;
 use crate::common::place::{Place, text};
@@ -75,24 +73,18 @@ fn without_measures(line: &str) -> String {
 #[test]
 fn what_the_readme_and_the_guide_show_is_what_the_program_prints() {
     let documents = ["README.md", "docs/guide.md"].map(|path| fs::read_to_string(root(path)).unwrap());
-    let dir = tempfile::tempdir().unwrap();
+    let place = Place::without_gpus();
     for (suffix, name) in
         [("graph", "cnr-2000"), ("graph", "crawl"), ("properties", "cnr-2000"), ("properties", "crawl")]
     {
         let from = root(&format!("tests/data/cnr-2000.{suffix}"));
-        fs::copy(from, dir.path().join(format!("{name}.{suffix}"))).unwrap();
+        fs::copy(from, place.path(format!("{name}.{suffix}"))).unwrap();
     }
-    let programs = Path::new(env!("CARGO_BIN_EXE_trimill")).parent().unwrap();
-    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
     let mut compared = 0;
     let blocks = documents.iter().flat_map(|text| text.split("```console\n").skip(1));
     for command in blocks.flat_map(|block| block.split("```").next().unwrap().split("$ ").skip(1)) {
         let (command, expected) = command.split_once('\n').unwrap();
-        let mut shell = Command::new("sh");
-        shell.args(["-c", command]).current_dir(dir.path()).env("PATH", &path);
-        // Pretend that there is no GPU.
-        shell.env("XDG_CACHE_HOME", dir.path().join("cache")).env("CUDA_VISIBLE_DEVICES", "");
-        let run = shell.output().unwrap();
+        let run = place.shell(command);
         assert!(run.status.success(), "{command}: {}", String::from_utf8_lossy(&run.stderr));
         let output = String::from_utf8(run.stdout).unwrap();
         let printed: Vec<String> = output.lines().map(without_measures).collect();

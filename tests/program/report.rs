@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::common::job::typed;
+use crate::common::job::{listing, typed};
 use crate::common::place::Place;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -134,9 +134,11 @@ fn a_report_compares_with_an_earlier_result() {
 
     place.prints(&["count", &input, "--report", "r.html", "--against", "earlier.json"]);
     // A job of a job file is compared with the result that it replaces, also on the page of all jobs.
-    let plain = result(&place.prints(&["count", &input, "--output", "o", "--parts", "2", "--json", "--clustering"]));
+    let plain = result(&place.prints(&["count", &input, "--output", "o/n", "--parts", "2", "--json", "--clustering"]));
+    assert_eq!(result(&fs::read(place.path("o/n/result.json")).unwrap()), plain);
+    assert_eq!(listing(&place.path("o/n")), ["partitions.tsv", "result.json"]);
     assert!(plain.timeline.is_none() && plain.degrees.is_none(), "nothing is recorded unless it is asked for");
-    let output = "output = { dir = 'o', force = true, report = 'j.html', against = 'o/result.json' }";
+    let output = "output = { dir = 'o/n', force = true, report = 'j.html', against = 'o/n/result.json' }";
     place.write("job.toml", format!("[[job]]\ninput.path = '{input}'\n{output}\n"));
     place.prints(&["run", "job.toml", "--report", "all.html"]);
     for page in ["j.html", "all.html"] {

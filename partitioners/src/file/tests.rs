@@ -43,17 +43,13 @@ fn assert_refused(text: impl AsRef<[u8]>, declared: Declared<'_>, line: Option<u
 }
 
 #[test]
-fn one_column() {
+fn one_column_or_two() {
     let expected = FileAssignment { assignment: vec![3, 1, 0, 0, 2], parts: 4 };
     assert_eq!(parse("3\n1\n2\n0\n0\n2\n", dense()).unwrap(), expected);
     assert_eq!(parse("3\r\n1\r\n2\r\n0\r\n0\r\n2", dense()).unwrap(), expected);
     assert_eq!(parse("# by hand\n3\n 1\n% half\n2 \n0\n0\n2\n\n \n# end\n\n", dense()).unwrap(), expected);
     assert_eq!(parse("3\n1\n9\n0\n0\n2\n", dense()).unwrap().parts, 10, "the line of a vertex without edges counts");
     assert_eq!(parse(format!("0\n0\n0\n{}\n0\n0\n", MAX_PARTS - 1), dense()).unwrap().parts, MAX_PARTS);
-}
-
-#[test]
-fn two_columns() {
     let text = format!("{} 2\n7\t0\n99 1\n{},1\n", u64::MAX, 1_u64 << 40);
     assert_eq!(parse(text, sparse()).unwrap(), FileAssignment { assignment: vec![0, 1, 2], parts: 3 });
     let text = "6 1\n5 1\n4 0\n2, 0\n1 0\n";

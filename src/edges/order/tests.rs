@@ -3,20 +3,10 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::clean::Workspace;
-use crate::prepare::prepare;
+use crate::prepare::graph_of;
 use crate::sums::{ByRank, CountedKeys};
 use crate::table::columns::CountRows;
-use trimill_input::arcs::ArcList;
-use trimill_system::memory::HostMemory;
 use trimill_system::threads;
-
-fn graph(edges: &[(u64, u64)]) -> OrientedGraph {
-    let dir = tempfile::tempdir().unwrap();
-    let source = ArcList { arcs: edges.to_vec(), declared: None };
-    let space = Workspace { graph: Bytes::mib(256), ..Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir.path()) };
-    prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap()
-}
 
 fn arcs(graph: &OrientedGraph) -> Vec<(u64, u64)> {
     let (order, ids, mut arcs) = (graph.order().unwrap(), graph.ids().unwrap(), Vec::new());
@@ -69,7 +59,7 @@ proptest! {
         let id = |id: u64| if far && id.is_multiple_of(3) { id << 40 } else { id };
         let edges: Vec<_> = edges.into_iter().filter(|(u, v)| u != v).map(|(u, v)| (id(u), id(v))).collect();
         prop_assume!(!edges.is_empty());
-        let graph = graph(&edges);
+        let graph = graph_of(edges);
         let arcs = arcs(&graph);
         let count = |&(u, v): &(u64, u64)| (u.wrapping_mul(31) ^ v) as u32;
         let sums = Sums::<ByArc>::in_memory(graph.edges());
@@ -90,7 +80,7 @@ fn long_lists_and_many_vertices_are_in_order() {
     let ring = (0..n).map(|u| (u, (u + 1) % n));
     let spokes = (1..n - 1).flat_map(|v| [(0, v), (n, v)]).filter(|&(u, v)| u + 1 != v);
     let edges: Vec<_> = ring.chain(spokes).collect();
-    let graph = graph(&edges);
+    let graph = graph_of(edges.clone());
     assert!(n as usize > SHORT && graph.edges() == edges.len() as u64);
     let (arcs, dir) = (arcs(&graph), tempfile::tempdir().unwrap());
     let counts: Vec<u32> = arcs.iter().map(|&(u, v)| (7 * u + v) as u32).collect();
@@ -125,7 +115,7 @@ fn lists_of_all_lengths_are_sorted() {
 
 #[test]
 fn sums_that_are_no_counts_of_triangles_are_refused() {
-    let graph = graph(&[(0, 1), (1, 2), (2, 0)]);
+    let graph = graph_of(vec![(0, 1), (1, 2), (2, 0)]);
     let (sums, totals) = (Sums::<ByArc>::in_memory(3), Sums::<ByRank>::in_memory(3));
     sums.add(CountedKeys::From(0), &[1, 1, 2]).unwrap();
     let pool = threads::pool(None).unwrap();

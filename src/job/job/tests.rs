@@ -82,25 +82,3 @@ fn contradictions_are_usage_errors() {
         assert!(error.to_string().contains(hint), "{error}");
     }
 }
-
-#[test]
-fn files_that_are_not_there_yet_are_accepted() {
-    let dir = tempfile::tempdir().unwrap();
-    let job = |text: &str| Job::resolve(None, &parse(text, Path::new("test")).unwrap(), dir.path()).unwrap();
-    std::fs::write(dir.path().join("full"), "0 1\n").unwrap();
-    std::fs::write(dir.path().join("crawl.graph"), "x").unwrap();
-    job("input.path = 'full'\noutput.dir = 'new'").check_files().unwrap();
-    job("input.path = 'crawl'").check_files().unwrap();
-}
-
-#[test]
-fn kept_spills_are_no_graph() {
-    let dir = tempfile::tempdir().unwrap();
-    let job = Job::resolve(None, &parse("input.path = 's'", Path::new("test")).unwrap(), dir.path()).unwrap();
-    std::fs::create_dir(dir.path().join("s")).unwrap();
-    job.check_is_graph().unwrap();
-    std::fs::write(dir.path().join("s/manifest.json"), "{}").unwrap();
-    let error = job.check_is_graph().unwrap_err();
-    assert_eq!(error.kind(), Kind::Usage);
-    assert!(error.to_string().contains("expected the graph itself"), "{error}");
-}

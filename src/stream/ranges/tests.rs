@@ -1,21 +1,13 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::clean::Workspace;
-use crate::prepare::prepare;
+use crate::prepare::graph_of;
 use crate::stream::ahead::Ahead;
-use trimill_counting::smallest_row_block_limit;
+use trimill_counting::{EncodedRows, smallest_row_block_limit};
 use trimill_graph::Direction;
-use trimill_input::arcs::ArcList;
+use trimill_graph::sequence::NumberSequence;
 use trimill_system::control::Control;
 use trimill_system::hash::mix;
-use trimill_system::memory::HostMemory;
-
-fn graph(arcs: Vec<(u64, u64)>, dir: &std::path::Path) -> OrientedGraph {
-    let space = Workspace::new(HostMemory::new(Bytes::mib(256), 2), dir);
-    let source = ArcList { arcs, declared: None };
-    prepare(&source, space, &Control::silent(), &mut Vec::new()).unwrap()
-}
 
 fn rows_of(graph: &OrientedGraph) -> Vec<Vec<u32>> {
     let mut rows = Vec::new();
@@ -27,33 +19,25 @@ fn rows_of(graph: &OrientedGraph) -> Vec<Vec<u32>> {
     rows
 }
 
-/// Decodes encoded rows, number by number.
-fn decoded(encoded: &trimill_counting::EncodedRows<'_>, lengths: impl Iterator<Item = usize>) -> Vec<Vec<u32>> {
-    let (mut rows, mut lengths) = (Vec::new(), lengths);
+/// Decodes encoded rows, whose sequences must be where the parts say.
+fn decoded(encoded: &EncodedRows<'_>, mut lengths: impl Iterator<Item = usize>) -> Vec<Vec<u32>> {
+    let mut rows = Vec::new();
     for part in encoded.parts {
-        let bit = |from: u32, i: usize| u32::from(encoded.bytes[from as usize + i / 8] >> (i % 8) & 1);
-        let (mut control, mut data) = (0, 0);
-        let mut number = || {
-            let mut length = part.groups & 0xff;
-            while bit(part.begin, control) == 0 {
-                control += 1;
-                length += part.groups >> 8;
-            }
-            control += 1;
-            let number = (0..length).map(|i| bit(part.data, data + i as usize) << i).sum::<u32>();
-            data += length as usize;
-            number
-        };
+        let [begin, data, end] = [part.begin, part.data, part.end].map(|at| at as usize);
+        let (sequence, rest) = NumberSequence::split(&encoded.bytes[begin - 8..end], part.arcs.into()).unwrap();
+        assert!(begin + sequence.control.len() == data && rest.is_empty(), "{part:?}");
+        assert_eq!(sequence.groups.first | sequence.groups.more << 8, part.groups);
+        let mut distances = vec![0; part.arcs as usize];
+        sequence.decode(&mut distances).unwrap();
+        let mut distances = distances.into_iter();
         for _ in 0..part.rows {
-            let mut least = 0;
-            let successor = |_| {
-                least += number() + 1;
-                least - 1
-            };
-            rows.push((0..lengths.next().unwrap()).map(successor).collect());
+            let successors = distances.by_ref().take(lengths.next().unwrap()).scan(0, |least, distance| {
+                *least += distance + 1;
+                Some(*least - 1)
+            });
+            rows.push(successors.collect());
         }
-        assert_eq!(part.begin as usize + 8 * control.div_ceil(64), part.data as usize);
-        assert_eq!(part.data as usize + 8 * (data.div_ceil(64) + 1), part.end as usize);
+        assert_eq!(distances.next(), None);
     }
     assert_eq!(lengths.next(), None);
     rows
@@ -126,8 +110,7 @@ proptest! {
         run in prop::option::of(1u64..4000),
         heads in (0u32..200, 0u32..200),
     ) {
-        let dir = tempfile::tempdir().unwrap();
-        let graph = graph(arcs.into_iter().chain([(0, 1)]).collect(), dir.path());
+        let graph = graph_of(arcs.into_iter().chain([(0, 1)]).collect());
         let rows = rows_of(&graph);
         let limit = smallest_row_block_limit(graph.size().longest_row) + Bytes(limit);
         let blocks = RowBlocks::new(&graph, limit).unwrap();
@@ -155,9 +138,7 @@ proptest! {
 #[test]
 fn reading_ahead_ends_after_the_offsets_of_empty_rows() {
     // 60 vertices of degree 20 have the first ranks, and so no successors; each of 400 others is adjacent to three of them.
-    let arcs = (0..1200).map(|i| (60 + i / 3, i % 60)).collect();
-    let dir = tempfile::tempdir().unwrap();
-    let graph = graph(arcs, dir.path());
+    let graph = graph_of((0..1200).map(|i| (60 + i / 3, i % 60)).collect());
     let blocks = RowBlocks::new(&graph, smallest_row_block_limit(3)).unwrap();
     let range = RankRange::new(&graph, &blocks, &LocalsAndHeads::of(0..60)).unwrap();
     // Ten rows a run, whose offsets take 88 bytes; then all other rows together.
@@ -170,9 +151,7 @@ fn reading_ahead_ends_after_the_offsets_of_empty_rows() {
 #[test]
 fn encoded_rows_are_the_same_rows() {
     let n = 60_000u64;
-    let arcs = (0..1_500_000u64).map(|i| (mix(i) % n, mix(i) % n * (mix(!i) % n) / n)).collect();
-    let dir = tempfile::tempdir().unwrap();
-    let graph = graph(arcs, dir.path());
+    let graph = graph_of((0..1_500_000u64).map(|i| (mix(i) % n, mix(i) % n * (mix(!i) % n) / n)).collect());
     let (rows, limit) = (rows_of(&graph), Bytes::mib(4));
     let blocks = RowBlocks::new(&graph, limit).unwrap();
     assert!(blocks.whole && graph.blocks() > 8, "{} blocks", graph.blocks());

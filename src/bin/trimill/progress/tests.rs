@@ -68,19 +68,9 @@ fn a_quick_task_is_not_mentioned_and_many_threads_share_one_line() {
 
 #[test]
 fn numbers_have_three_digits() {
-    for (number, text) in [
-        (0.0, "0"),
-        (7.0, "7"),
-        (0.257, "0.26"),
-        (999.0, "999"),
-        (1234.5, "1.23 k"),
-        (18_327_710.6, "18.3 M"),
-        (152_345_678.0, "152 M"),
-        (999_999_999.0, "1.00 G"),
-        (2.1e9, "2.10 G"),
-    ] {
-        assert_eq!(digits(number), text);
-    }
+    let numbers = [0.0, 7.0, 0.257, 999.0, 1234.5, 18_327_710.6, 152_345_678.0, 999_999_999.0, 2.1e9];
+    let texts = ["0", "7", "0.26", "999", "1.23 k", "18.3 M", "152 M", "1.00 G", "2.10 G"];
+    assert_eq!(numbers.map(digits), texts);
 }
 
 #[derive(Debug, Clone, Default)]

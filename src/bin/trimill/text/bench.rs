@@ -166,13 +166,8 @@ mod tests {
 
     #[test]
     fn numbers_have_three_digits() {
-        for (seconds, text) in
-            [(0.000_012_34, "0.012"), (0.0013, "1.30"), (0.0227, "22.7"), (0.09996, "100"), (4.152, "4,152")]
-        {
-            assert_eq!(milliseconds(seconds), text);
-        }
-        for (ratio, text) in [(17.46, "17.5x"), (1.0, "1.00x"), (123.4, "123x"), (0.0012, "0.0012x")] {
-            assert_eq!(times(ratio), text);
-        }
+        let seconds = [0.000_012_34, 0.0013, 0.0227, 0.09996, 4.152];
+        assert_eq!(seconds.map(milliseconds), ["0.012", "1.30", "22.7", "100", "4,152"]);
+        assert_eq!([17.46, 1.0, 123.4, 0.0012].map(times), ["17.5x", "1.00x", "123x", "0.0012x"]);
     }
 }
