@@ -3,7 +3,7 @@
 //! For rank ranges all figures are predicted exactly; for others sizes are exact, the rest are upper bounds (full row blocks, no compression).
 
 mod devices;
-mod draws;
+pub(crate) mod draws;
 mod graphs;
 
 use std::collections::BTreeSet;
@@ -57,8 +57,8 @@ fn check(case: u64, graphs: &[Known]) {
     let draws = &mut Draws(case << 32);
     let known = &graphs[case as usize % graphs.len()];
     let (graph, n) = (&known.graph, known.graph.vertices());
-    let prune = [Prune::None, Prune::ZeroIndegree, Prune::Direct][draws.below(3) as usize];
-    let counts = [Device::Cpu, Device::Cpu, Device::Host, Device::Own][draws.below(4) as usize];
+    let prune = [Prune::None, Prune::ZeroIndegree, Prune::Direct][draws.below(3)];
+    let counts = [Device::Cpu, Device::Cpu, Device::Host, Device::Own][draws.below(4)];
     let whole = Cpu::new(Bytes::ZERO, n).footprint().resident(u64::from(n), graph.edges());
     let least = floor(&graph.size(), &counts.backend(Bytes::ZERO, n).footprint(), None);
     let least_row_block = smallest_row_block_limit(graph.size().longest_row);
