@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use proptest::prelude::*;
+use proptest::sample::{Index, select};
 use trimill::testing::clean::{Workspace, clean};
 use trimill::testing::disk::NewFile;
 use trimill::testing::graph::{OrientedGraph, file};
@@ -134,11 +135,11 @@ proptest! {
     fn clean_rows_are_taken_and_no_others(
         edges in proptest::collection::vec((0..30u64, 0..30u64), 1..200),
         alone in 0..3u64,
-        faults in proptest::collection::vec(Fault::any(), 0..3),
+        faults in proptest::collection::vec((select(Fault::ALL.to_vec()), any::<Index>(), 0..30u64), 0..3),
         memory in prop_oneof![Just(LITTLE), Just(Bytes::mib(64))],
     ) {
         let mut rows = rows_of(30 + alone, &edges);
-        faults.iter().for_each(|fault| fault.inject(&mut rows));
+        faults.into_iter().for_each(|(fault, at, head)| fault.inject(&mut rows, at, head));
         let clean = is_clean(&rows) && rows.iter().any(|row| !row.is_empty());
         let folder = Folder::new();
         prop_assert_eq!(taken(&folder.write("a.sg", sg(&rows)), memory), clean);
