@@ -277,6 +277,10 @@ fn what_is_found_wrong_is_reported_by_cleaning() {
     let report = unclean.report();
     assert_eq!((report.arcs, report.loops_removed, report.duplicates_removed, report.arcs_added), (4, 1, 1, 2));
     assert!(unclean.held_bytes() > Bytes::ZERO, "in memory");
+    // Entries of a symmetric matrix have their reverse.
+    let karate = prepared(&data("karate.mtx")).unwrap();
+    let report = karate.report();
+    assert_eq!((report.arcs, report.arcs_added, report.arcs_without_reverse), (78, 78, 0));
     refused(prepared(&folder.write("far.sg", sg(&[vec![1, 7], vec![0]]))), &["neighbour 7 of vertex 0"]);
     refused(prepared(&folder.write("bad.metis", "3 2\n2 3\n1\nx\n")), &["bad.metis:4"]);
 }
@@ -308,14 +312,4 @@ fn memory_follows_the_ids_in_use_and_not_those_declared() {
     let graph = graph.unwrap();
     assert_eq!((graph.vertices(), graph.edges(), graph.ids().unwrap().original(0)), (3, 3, n - 3));
     assert!(used.bytes_max < 40 << 20, "{} bytes", used.bytes_max);
-}
-
-#[test]
-fn entries_of_a_symmetric_matrix_have_their_reverse() {
-    let folder = Folder::new();
-    let space =
-        Workspace { graph: Bytes::mib(64), ..Workspace::new(HostMemory::new(Bytes::mib(256), 2), folder.0.path()) };
-    let karate = prepare(&open(&data("karate.mtx")).unwrap(), space, &Control::silent(), &mut Vec::new()).unwrap();
-    let report = karate.report();
-    assert_eq!((report.arcs, report.arcs_added, report.arcs_without_reverse), (78, 78, 0));
 }

@@ -2,16 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use trimill::testing::clean::{Workspace, clean};
-use trimill::testing::input::arcs::{ArcSource, SourceFacts};
+use trimill::Kind;
 use trimill::testing::input::rows::{AdjacencyRows, RowChunk};
-use trimill::testing::input::{ArcSink, Source};
-use trimill::testing::memory::HostMemory;
-use trimill::testing::orient::rows::orient_rows;
-use trimill::testing::orient::{Destination, MadeGraph};
-use trimill::{Bytes, Control, Kind, Result};
 
-use super::{data, open};
+use super::*;
 
 /// A source that counts how often its first row is read.
 struct Counted<'a>(&'a Source, AtomicU64);
