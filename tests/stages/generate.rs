@@ -14,7 +14,7 @@ use trimill::testing::count::verify::{Verifier, brute_force};
 use trimill::testing::input::ArcSink;
 use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::report::VerifyReport;
-use trimill::{Control, Error, Kind, Observer, Unit};
+use trimill::{Control, Kind, Observer, Unit};
 use trimill_generate::{BaseGraph, Family, Generated, GeneratedFile, KnownCounts, RowArcs, StarKind};
 use trimill_generate::{generate, generate_file};
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::common::job::data;
 use crate::common::{complete, rows_of};
-use crate::readers::support::{open, write_bvgraph};
+use crate::readers::support::{failed, open, write_bvgraph};
 use trimill::testing::clean::Workspace;
 use trimill::testing::input::ArcSink;
 use trimill::testing::input::arcs::{ArcList, ArcSource, SourceFacts};
@@ -200,9 +200,7 @@ fn what_a_device_cannot_prepare_is_prepared_on_the_cpu_or_refused() {
     for (source, mut device) in
         [(&few, no_device()), (&few, slow(1 << 16, 0)), (&sparse, slow(8 << 20, 0)), (&wide, slow(8 << 20, 3))]
     {
-        let error = prepared(source, Some(&mut device), true, Bytes::ZERO).unwrap_err();
-        assert_eq!(error.kind(), Kind::Resource, "{error}");
-        assert!(error.to_string().contains("--prepare"), "{error}");
+        failed(prepared(source, Some(&mut device), true, Bytes::ZERO), Kind::Resource, &["--prepare"]);
         let (on_device, on_cpu) =
             (prepared(source, Some(&mut device), false, Bytes::ZERO), prepared(source, None, false, Bytes::ZERO));
         match (on_device, on_cpu) {
