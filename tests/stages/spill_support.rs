@@ -34,8 +34,7 @@ impl Partition {
 
     pub fn row_block(&self, i: usize) -> RowBlock {
         let (range, rows) = &self.row_blocks[i];
-        let offsets: Vec<u32> = ends(rows.iter()).into_iter().map(|end| end as u32).collect();
-        RowBlock::of(range.clone(), &offsets, &rows.concat()).unwrap()
+        row_block_of(range.clone(), rows)
     }
 
     /// Every third vertex of a graph.
@@ -114,6 +113,11 @@ pub fn resident_of(rows: &[(u32, Vec<u32>)]) -> Resident {
         successors: rows.iter().flat_map(|row| row.1.clone()).collect::<Vec<u32>>().into(),
         ..Resident::default()
     }
+}
+
+pub fn row_block_of(range: Range<u32>, rows: &[Vec<u32>]) -> RowBlock {
+    let offsets: Vec<u32> = ends(rows.iter()).into_iter().map(|end| end as u32).collect();
+    RowBlock::of(range, &offsets, &rows.concat()).unwrap()
 }
 
 /// The partition of the fixture: 70,000 vertices, three of them local, most proxies without arcs.
