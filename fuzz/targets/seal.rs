@@ -16,7 +16,7 @@ fn put(bytes: &mut [u8], at: usize, value: u64) {
 }
 
 /// A spill with valid magic, version, length of the index and checksums.
-pub(super) fn spill(bytes: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn spill(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut spill = bytes.to_vec();
     let index = number(bytes, 104).filter(|&index| index >= 160 && index <= bytes.len())?;
     spill[..12].copy_from_slice(b"TRIMSPIL\x02\0\0\0");

@@ -2,12 +2,14 @@
 //! What is kept is compared with its definition in `partitions`.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use proptest::prelude::*;
 
 use crate::common::{complete, oriented, rows_of};
+use crate::spill_support::{resident_of, row_block_of};
 use trimill::{Bytes, Control};
-use trimill_counting::{NumberRuns, Resident, RowBlock, smallest_row_block_limit};
+use trimill_counting::{Resident, RowBlock, smallest_row_block_limit};
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::build::{Builder, BuiltPartition};
 use trimill_partitioners::partition::GraphPasses;
@@ -15,7 +17,7 @@ use trimill_partitioners::partition::assignment::Assignment;
 use trimill_partitioners::partition::cuts::RowBlockCuts;
 use trimill_partitioners::partition::kept::{Kept, kept};
 use trimill_partitioners::partition::prune::Prune;
-use trimill_partitioners::partition::sizes::{PartitionSize, sizes};
+use trimill_partitioners::partition::sizes::sizes;
 use trimill_partitioners::partition::totals::RowBlockTotals;
 use trimill_partitioners::spill::SpillReader;
 use trimill_partitioners::spill::block::FULL;
@@ -24,48 +26,23 @@ use trimill_system::memory::SharedBudget;
 
 const LEVELS: [Prune; 3] = [Prune::None, Prune::ZeroIndegree, Prune::Direct];
 
-struct Cut {
-    locals: Assignment,
-    level: Prune,
-    sizes: Vec<PartitionSize>,
-    row_block_limit: Bytes,
-}
-
-impl Cut {
-    fn new(graph: &OrientedGraph, locals: Assignment, level: Prune, row_block_limit: Bytes) -> Self {
-        let passes = GraphPasses { graph, block: Bytes::mib(1), control: &Control::silent() };
-        let sizes = sizes(passes, &locals, level).unwrap();
-        Self { locals, level, sizes, row_block_limit }
-    }
-}
-
 /// What a spill holds: the ranks of its vertices, the rows of its locals and of its proxies.
 type Sections = (Vec<u32>, Resident, Vec<RowBlock>);
 
 /// The bytes and the contents of all spills, by partition; `many` are built at a time.
-fn spills(cut: &Cut, graph: &OrientedGraph, block: Bytes, many: usize) -> Vec<(Vec<u8>, Sections)> {
+fn spills(builder: &Builder<'_>, block: Bytes, many: usize) -> Vec<(Vec<u8>, Sections)> {
     let (dir, control) = (tempfile::tempdir().unwrap(), Control::silent());
-    let room = SharedBudget::new(Bytes::ZERO);
-    let builder = Builder {
-        graph,
-        locals: &cut.locals,
-        sizes: &cut.sizes,
-        row_block_limit: cut.row_block_limit,
-        prune: cut.level,
-        dir: dir.path(),
-        room: &room,
-        fingerprint: 7,
-        durable: false,
-    };
-    let parts: Vec<u32> = (0..cut.locals.parts()).collect();
+    let builder = Builder { dir: dir.path(), ..*builder };
+    let parts: Vec<u32> = (0..builder.locals.parts()).collect();
     let built = parts.chunks(many).flat_map(|parts| builder.build(block, parts, &control).unwrap());
-    let read = |built: BuiltPartition| (built.part, (std::fs::read(&built.spill.path).unwrap(), contents(cut, &built)));
+    let read =
+        |built: BuiltPartition| (built.part, (std::fs::read(&built.spill.path).unwrap(), contents(&builder, &built)));
     let spills: BTreeMap<_, _> = built.map(read).collect();
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), parts.len());
     spills.into_values().collect()
 }
 
-fn contents(cut: &Cut, built: &BuiltPartition) -> Sections {
+fn contents(builder: &Builder<'_>, built: &BuiltPartition) -> Sections {
     let spill = SpillReader::reopen(&built.spill).unwrap();
     let (mut resident, mut row_blocks) = (Resident::default(), Vec::new());
     spill.read_resident(&mut resident).unwrap();
@@ -74,27 +51,25 @@ fn contents(cut: &Cut, built: &BuiltPartition) -> Sections {
         spill.read_row_block(i, false, &mut row_blocks[i]).unwrap();
     }
     let (size, row_block_arcs) =
-        (cut.sizes[built.part as usize], row_blocks.iter().map(|row_block| row_block.view().size().arcs));
+        (builder.sizes[built.part as usize], row_blocks.iter().map(|row_block| row_block.view().size().arcs));
     let found = (u64::from(spill.header().numbered), row_block_arcs.sum::<u64>());
     assert_eq!(found, (size.numbered(), size.arcs_kept - size.resident_arcs));
     // Each block, except the last one of its section, ends with the row that makes it full.
-    let weights = |lengths: &mut dyn Iterator<Item = u64>| {
-        let mut blocks = vec![0];
-        for length in lengths {
-            let last = blocks.len() - 1;
-            blocks[last] += 1 + length;
-            if blocks[last] >= FULL {
-                blocks.push(0);
+    let blocks = |offsets: &[u64]| {
+        let (mut blocks, mut weight) = (0u64, FULL);
+        for row in offsets.windows(2) {
+            if weight >= FULL {
+                (blocks, weight) = (blocks + 1, 0);
             }
+            weight += 1 + row[1] - row[0];
         }
-        blocks.iter().filter(|&&weight| weight > 0).count() as u64
+        blocks
     };
     let report = spill.report();
-    let lengths = |offsets: &[u64]| offsets.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>();
-    assert_eq!(report.resident.blocks, weights(&mut lengths(&resident.offsets).into_iter()));
+    assert_eq!(report.resident.blocks, blocks(&resident.offsets));
     for (row_block, report) in row_blocks.iter().zip(&report.row_blocks) {
-        let lengths = row_block.view().offsets.windows(2).map(|pair| u64::from(pair[1] - pair[0])).collect::<Vec<_>>();
-        assert_eq!(report.section.blocks, weights(&mut lengths.into_iter()));
+        let offsets: Vec<u64> = row_block.view().offsets.iter().map(|&offset| offset.into()).collect();
+        assert_eq!(report.section.blocks, blocks(&offsets));
     }
     (spill.ranks().unwrap(), resident, row_blocks)
 }
@@ -103,53 +78,58 @@ fn contents(cut: &Cut, built: &BuiltPartition) -> Sections {
 /// proxies, in row blocks of at most `limit` bytes.
 fn sections(rows: &[Vec<u32>], kept: &Kept, locals: &Assignment, limit: Bytes) -> (Resident, Vec<RowBlock>) {
     let number = |&rank: &u32| kept.kept.rank(rank);
-    let (mut resident, mut numbers) = (Resident { offsets: vec![0], ..Resident::default() }, Vec::new());
-    let (mut cuts, mut proxies) = (RowBlockCuts::new(limit), Vec::new());
+    let (mut resident, mut cuts, mut proxies) = (Vec::new(), RowBlockCuts::new(limit), Vec::new());
     for (place, rank) in (0..).zip(kept.kept.iter(0..rows.len() as u32)) {
         let row = rows[rank as usize].iter();
         if locals.part(rank) == kept.part {
-            numbers.push(place);
-            resident.successors.extend_from_slice(&row.map(number).collect::<Vec<u32>>());
-            resident.offsets.push(resident.successors.len() as u64);
+            resident.push((place, row.map(number).collect::<Vec<u32>>()));
         } else {
             let row: Vec<u32> = row.filter(|&&successor| kept.keeps(successor)).map(number).collect();
             cuts.row(place, row.len() as u32);
             proxies.push((place, row));
         }
     }
-    resident.numbers = NumberRuns::of(numbers);
     let (mut start, mut rest) = (0, proxies.into_iter().peekable());
     let row_blocks = cuts.finish(kept.kept.count()).into_iter().map(|end| {
-        let (mut ends, mut successors) = (vec![0], Vec::new());
-        while let Some((_, row)) = rest.next_if(|(place, _)| *place < end) {
-            successors.extend(row);
-            ends.push(successors.len() as u32);
-        }
-        RowBlock::of(std::mem::replace(&mut start, end)..end, &ends, &successors).unwrap()
+        let rows = std::iter::from_fn(|| rest.next_if(|(place, _)| *place < end)).map(|(_, row)| row);
+        row_block_of(std::mem::replace(&mut start, end)..end, &rows.collect::<Vec<_>>())
     });
-    (resident, row_blocks.collect())
+    (resident_of(&resident), row_blocks.collect())
 }
 
 fn assert_same(graph: &OrientedGraph, assignment: &Assignment, limits: &[u64], block: Bytes, many: usize) {
     let rows = rows_of(graph);
     let passes = GraphPasses { graph, block: Bytes::mib(1), control: &Control::silent() };
+    let room = SharedBudget::new(Bytes::ZERO);
     let parts: Vec<u32> = (0..assignment.parts()).collect();
+    let locals = assignment.by_rank(&graph.order().unwrap());
     let [pool, one] = [3, 1].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
     for level in LEVELS {
         for &limit in limits {
             let limit = smallest_row_block_limit(graph.size().longest_row).max(Bytes(limit));
-            let cut = Cut::new(graph, assignment.by_rank(&graph.order().unwrap()), level, limit);
-            let together = pool.install(|| spills(&cut, graph, block, many));
-            let alone = one.install(|| spills(&cut, graph, Bytes::mib(1), 1));
-            let (kept, _) = kept(passes, &cut.locals, &parts, level).unwrap();
+            let sizes = sizes(passes, &locals, level).unwrap();
+            let builder = Builder {
+                graph,
+                locals: &locals,
+                sizes: &sizes,
+                row_block_limit: limit,
+                prune: level,
+                dir: Path::new(""),
+                room: &room,
+                fingerprint: 7,
+                durable: false,
+            };
+            let together = pool.install(|| spills(&builder, block, many));
+            let alone = one.install(|| spills(&builder, Bytes::mib(1), 1));
+            let (kept, _) = kept(passes, &locals, &parts, level).unwrap();
             for ((kept, (bytes, found)), (others, _)) in kept.iter().zip(together).zip(alone) {
                 let part = kept.part;
                 let ranks: Vec<u32> = kept.kept.iter(0..rows.len() as u32).collect();
-                let (resident, row_blocks) = sections(&rows, kept, &cut.locals, limit);
+                let (resident, row_blocks) = sections(&rows, kept, &locals, limit);
                 let case = format!("{level}, blocks of {limit}, {many} at a time, part {part}");
                 assert!(found == (ranks, resident, row_blocks), "{case}");
                 assert!(bytes == others, "{case}: not the bytes of a spill built alone");
-                let most = RowBlockTotals::bound(&cut.sizes[part as usize], limit).spill;
+                let most = RowBlockTotals::bound(&sizes[part as usize], limit).spill;
                 assert!(Bytes(bytes.len() as u64) <= most, "{case}");
             }
         }

@@ -20,6 +20,24 @@ mod parts;
 mod spill;
 
 use std::ops::Range;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::common::job::count;
+use crate::common::place::{Place, files};
+
+const IN_CACHE: &str = "input.path = 'g.txt'\ncache.dir = 'cache'";
+
+/// A place with the graph of `edges` in its cache, and the file of that graph.
+fn cached_graph(edges: &str) -> (Place, PathBuf) {
+    let place = Place::new();
+    place.write("g.txt", edges);
+    // The record of an input that has just changed is one byte longer.
+    std::thread::sleep(Duration::from_millis(100));
+    count(IN_CACHE, &place.path("")).unwrap();
+    let [file]: [PathBuf; 1] = files(&place.path("cache")).try_into().expect("one graph");
+    (place, file)
+}
 
 /// About `count` numbers spread over `range`, including the first and the last, with all remainders modulo 8.
 fn spread(range: Range<u64>, count: u64) -> impl Iterator<Item = u64> {

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::common::arcs_of_pairs;
-use crate::readers::support::{gamma_coded, on, open, read, sg as serialized};
+use crate::readers::support::{gamma_coded, on, open, read, sg as serialized, text_of};
 use trimill::testing::count::verify::{Verifier, brute_force};
 use trimill::testing::input::ArcSink;
 use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::report::VerifyReport;
-use trimill::{Control, Error, Kind, Observer, Unit};
+use trimill::{Control, Kind, Observer, Unit};
 use trimill_generate::{BaseGraph, Family, Generated, GeneratedFile, KnownCounts, RowArcs, StarKind};
 use trimill_generate::{generate, generate_file};
 
@@ -24,14 +24,6 @@ type Edges = Vec<(u64, u64)>;
 fn base_of(vertices: u64, edges: &[(u64, u64)], triangles: Option<u128>) -> BaseGraph {
     let begins = (0..=vertices).map(|u| edges.partition_point(|edge| edge.0 < u) as u64).collect();
     BaseGraph { begins, neighbours: edges.iter().map(|edge| edge.1 as u32).collect(), triangles }
-}
-
-fn read_text(path: &Path) -> Edges {
-    let line = |line: &str| {
-        let (u, v) = line.split_once(' ').unwrap();
-        (u.parse().unwrap(), v.parse().unwrap())
-    };
-    fs::read_to_string(path).unwrap().lines().map(line).collect()
 }
 
 fn make_pairs(family: &Family, base: Option<&BaseGraph>, folder: &Path) -> (Generated, Edges) {
@@ -46,21 +38,20 @@ fn make_pairs(family: &Family, base: Option<&BaseGraph>, folder: &Path) -> (Gene
 /// Makes a graph in all formats, which must hold the same.
 fn make(family: &Family, base: Option<&BaseGraph>) -> (Generated, Edges) {
     let folder = tempfile::tempdir().unwrap();
-    let (text, compressed) = (folder.path().join("graph.txt"), folder.path().join("crawl.graph"));
-    let control = Control::silent();
     let (generated, edges) = make_pairs(family, base, folder.path());
-    let as_text = generate(family, base, &text, &control).unwrap();
-    assert_eq!(as_text.bytes, fs::metadata(&text).unwrap().len());
-    assert_eq!(read_text(&text), edges, "{family:?}: both formats hold the same");
-    let as_bvgraph = generate(family, base, &compressed, &control).unwrap();
-    assert_eq!(as_bvgraph.bytes, fs::metadata(&compressed).unwrap().len());
-    assert_eq!(as_bvgraph.known, generated.known);
+    let [text, compressed, sg] = ["graph.txt", "crawl.graph", "graph.sg"].map(|name| {
+        let path = folder.path().join(name);
+        let made = generate(family, base, &path, &Control::silent()).unwrap();
+        let bytes = fs::metadata(&path).unwrap().len();
+        assert_eq!((made.bytes, made.known), (bytes, generated.known), "{family:?} as {name}");
+        path
+    });
+    let text = fs::read_to_string(&text).unwrap();
+    assert!(text == text_of(&edges, " ", "\n"), "{family:?}: both formats hold the same");
     // The formats of rows have all edges in both directions, once each, without loops.
     let both = edges.iter().filter(|(u, v)| u != v).flat_map(|&(u, v)| [(u, v), (v, u)]);
     let both: Vec<(u64, u64)> = both.collect::<BTreeSet<_>>().into_iter().collect();
     is_bvgraph_of(&compressed, generated.vertices_declared, &both);
-    let sg = folder.path().join("graph.sg");
-    assert_eq!(generate(family, base, &sg, &control).unwrap().bytes, fs::metadata(&sg).unwrap().len());
     assert!(fs::read(&sg).unwrap() == serialized(generated.vertices_declared, &both, false));
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 6, "nothing else is left");
     (generated, edges)

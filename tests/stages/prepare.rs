@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::common::job::data;
 use crate::common::{complete, rows_of};
-use crate::readers::support::write_bvgraph;
+use crate::readers::support::{failed, open, write_bvgraph};
 use trimill::testing::clean::Workspace;
+use trimill::testing::input::ArcSink;
 use trimill::testing::input::arcs::{ArcList, ArcSource, SourceFacts};
-use trimill::testing::input::{ArcSink, Source};
 use trimill::testing::memory::HostMemory;
 use trimill::testing::prepare::starting::StartingDevice;
 use trimill::testing::prepare::{OnDevice, Preparation};
@@ -51,26 +51,27 @@ struct Prepared {
 /// `required`: the device must have made it; `most`: the most bytes of a graph in memory.
 fn prepared(source: &dyn ArcSource, device: Option<&mut Slow>, required: bool, most: Bytes) -> Result<Prepared> {
     let dir = tempfile::tempdir().unwrap();
-    prepared_within(Workspace { graph: most, ..workspace(dir.path()) }, source, device, required)
+    Ok(prepared_within(Workspace { graph: most, ..workspace(dir.path()) }, source, device, required)?.0)
 }
 
 fn workspace(dir: &Path) -> Workspace<'_> {
     Workspace::new(HostMemory::new(Bytes::mib(400), 2), dir)
 }
 
+/// Returns how many stages ran, too.
 fn prepared_within(
     space: Workspace<'_>,
     source: &dyn ArcSource,
     device: Option<&mut Slow>,
     required: bool,
-) -> Result<Prepared> {
+) -> Result<(Prepared, usize)> {
     let device = device.map(|device| OnDevice { device, required });
-    let control = Control::silent();
-    let graph = Preparation { device, source, origin: None, doubled: None, space, control: &control }
-        .prepare(None, &mut Vec::new())?;
+    let (control, mut stages) = (Control::silent(), Vec::new());
+    let preparation = Preparation { device, source, origin: None, doubled: None, space, control: &control };
+    let graph = preparation.prepare(None, &mut stages)?;
     let known = (graph.size(), graph.report(), graph.degree_runs(), graph.first_declared_id(), graph.declared_lines());
     let contents = format!("{known:?} {:?} {:?} {:?}", graph.order()?, graph.ids()?, rows_of(&graph));
-    Ok(Prepared { contents, file: graph.path().map(|path| fs::read(path).unwrap()) })
+    Ok((Prepared { contents, file: graph.path().map(|path| fs::read(path).unwrap()) }, stages.len()))
 }
 
 /// CPU and device make the same graph, and the same bytes of a file; the device has started after `questions` questions ([`Slow`]).
@@ -95,7 +96,7 @@ fn what_a_device_does_not_hold_at_once_is_the_same_to_the_byte() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("graph.bin");
     generate(&Family::GapUrand { scale: 13 }, None, &path, &Control::silent()).unwrap();
-    let (source, ids) = (opened(&path), 1 << 13);
+    let (source, ids) = (open(&path).unwrap(), 1 << 13);
     // There are two runs of arcs, and two ranges of rows, with several file blocks.
     let arena = padded(needed(105_000, 1) + 40 * ids);
     let on_cpu = prepared(&source, None, false, Bytes::ZERO).unwrap();
@@ -109,7 +110,7 @@ fn what_a_device_does_not_hold_at_once_is_the_same_to_the_byte() {
         let little = Workspace { graph: Bytes::ZERO, buckets: Some(Bytes(1 << 19)), ..workspace(dir) };
         prepared_within(little, &source, Some(&mut slow(arena, 3)), true)
     };
-    assert!(within(folder.path()).unwrap() == on_cpu);
+    assert!(within(folder.path()).unwrap().0 == on_cpu);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "the graph");
     let error = within(&folder.path().join("missing")).unwrap_err().to_string();
     assert!(error.contains("missing") && error.contains("cannot be written"), "{error}");
@@ -144,26 +145,17 @@ fn rows_that_a_device_does_not_hold_are_oriented_as_they_are_unless_they_are_dir
         let path = folder.path().join(name);
         let file = GeneratedFile { path: &path, arcs, force: false, control: &Control::silent() };
         generate_file(&family, None, &file).unwrap();
-        let source = opened(&path);
+        let source = open(&path).unwrap();
         // Two runs of the arcs that are there once, or more.
         let mut device = slow(padded(needed(52_500, 1) + 40 * ids), 3);
         let made_on = |device: Option<&mut Slow>| {
             let dir = tempfile::tempdir().unwrap();
-            let mut stages = Vec::new();
-            let device = device.map(|device| OnDevice { device, required: false });
-            let (space, control) = (workspace(dir.path()), &Control::silent());
-            let preparation = Preparation { device, source: &source, origin: None, doubled: None, space, control };
-            let graph = preparation.prepare(None, &mut stages).unwrap();
-            (rows_of(&graph), stages.len())
+            prepared_within(workspace(dir.path()), &source, device, false).unwrap()
         };
-        let (rows, stages) = made_on(Some(&mut device));
+        let (made, stages) = made_on(Some(&mut device));
         assert_eq!(stages, if on_device { 3 } else { 1 }, "{name}");
-        assert!(rows == made_on(None).0, "{name}");
+        assert!(made == made_on(None).0, "{name}");
     }
-}
-
-fn opened(path: &Path) -> Source {
-    Source::open(&[path.to_path_buf()], None, &std::env::temp_dir()).unwrap()
 }
 
 #[test]
@@ -184,7 +176,7 @@ fn inputs_of_every_kind_are_the_same_to_the_byte() {
         same(source, 1000, what);
     }
     for name in ["delaunay_n15.graph", "bcsstk13.mtx", "as20000102.txt"] {
-        same(&opened(&data(name)), 3, name);
+        same(&open(&data(name)).unwrap(), 3, name);
     }
     // Rows with loops at their beginning, end and middle, alone, and in every row; a row longer than a buffer.
     let folder = tempfile::tempdir().unwrap();
@@ -193,8 +185,9 @@ fn inputs_of_every_kind_are_the_same_to_the_byte() {
     let long = (0..5000).map(|v| (40, v)).chain([(4999, 4999), (4998, 0), (0, 4999)]);
     let arcs: std::collections::BTreeSet<_> = loops.chain(rows).chain(long).collect();
     write_bvgraph(&folder.path().join("loops"), &arcs.into_iter().collect::<Vec<_>>());
-    same(&opened(&folder.path().join("loops.graph")), 0, "rows with loops");
-    same(&opened(&folder.path().join("loops.graph")), 3, "rows with loops, late");
+    let source = open(&folder.path().join("loops.graph")).unwrap();
+    same(&source, 0, "rows with loops");
+    same(&source, 3, "rows with loops, late");
 }
 
 #[test]
@@ -207,9 +200,7 @@ fn what_a_device_cannot_prepare_is_prepared_on_the_cpu_or_refused() {
     for (source, mut device) in
         [(&few, no_device()), (&few, slow(1 << 16, 0)), (&sparse, slow(8 << 20, 0)), (&wide, slow(8 << 20, 3))]
     {
-        let error = prepared(source, Some(&mut device), true, Bytes::ZERO).unwrap_err();
-        assert_eq!(error.kind(), Kind::Resource, "{error}");
-        assert!(error.to_string().contains("--prepare"), "{error}");
+        failed(prepared(source, Some(&mut device), true, Bytes::ZERO), Kind::Resource, &["--prepare"]);
         let (on_device, on_cpu) =
             (prepared(source, Some(&mut device), false, Bytes::ZERO), prepared(source, None, false, Bytes::ZERO));
         match (on_device, on_cpu) {

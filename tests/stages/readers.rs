@@ -11,7 +11,6 @@ mod dialects;
 mod fixtures;
 mod formats;
 mod graphar;
-mod repository;
 mod rows;
 mod stop;
 pub(crate) mod support;

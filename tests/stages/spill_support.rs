@@ -13,10 +13,8 @@ use trimill::testing::partition::sizes::PartitionSize;
 use trimill::testing::spill::{Codec, PartitionHeader, SpillReader, SpillSummary, SpillWriter};
 use trimill::{Control, Error};
 use trimill_counting::{NumberRuns, Resident, RowBlock};
-use xxhash_rust::xxh3::xxh3_64;
 
 pub const FINGERPRINT: u128 = 0x0123_4567_89ab_cdef_0011_2233_4455_6677;
-pub const HEADER: usize = 160;
 
 #[derive(Debug, Clone)]
 pub struct Partition {
@@ -34,8 +32,7 @@ impl Partition {
 
     pub fn row_block(&self, i: usize) -> RowBlock {
         let (range, rows) = &self.row_blocks[i];
-        let offsets: Vec<u32> = ends(rows.iter()).into_iter().map(|end| end as u32).collect();
-        RowBlock::of(range.clone(), &offsets, &rows.concat()).unwrap()
+        row_block_of(range.clone(), rows)
     }
 
     /// Every third vertex of a graph.
@@ -116,6 +113,11 @@ pub fn resident_of(rows: &[(u32, Vec<u32>)]) -> Resident {
     }
 }
 
+pub fn row_block_of(range: Range<u32>, rows: &[Vec<u32>]) -> RowBlock {
+    let offsets: Vec<u32> = ends(rows.iter()).into_iter().map(|end| end as u32).collect();
+    RowBlock::of(range, &offsets, &rows.concat()).unwrap()
+}
+
 /// The partition of the fixture: 70,000 vertices, three of them local, most proxies without arcs.
 pub fn fixture() -> Partition {
     let row = |number| match number {
@@ -181,16 +183,9 @@ pub fn written(partition: &Partition, codec: Codec) -> (TempDir, PathBuf, Vec<u8
     (dir, path, bytes)
 }
 
-/// Writes a spill and opens it, with the checksums of index and header updated, as a faulty or malicious writer would.
-pub fn sealed(path: &Path, bytes: &mut [u8]) -> Result<SpillReader, Error> {
-    let index = u64::from_le_bytes(bytes[104..112].try_into().unwrap());
-    if let Some(index) = usize::try_from(index).ok().and_then(|index| bytes.get(index..)) {
-        let checksum = xxh3_64(index);
-        bytes[120..128].copy_from_slice(&checksum.to_le_bytes());
-    }
-    let checksum = xxh3_64(&bytes[..152]);
-    bytes[152..HEADER].copy_from_slice(&checksum.to_le_bytes());
-    std::fs::write(path, bytes).unwrap();
+/// Writes a spill and opens it, with the checksums updated, as a faulty or malicious writer would.
+pub fn sealed(path: &Path, bytes: &[u8]) -> Result<SpillReader, Error> {
+    std::fs::write(path, crate::targets::seal::spill(bytes).unwrap()).unwrap();
     opened(path)
 }
 

@@ -1,28 +1,18 @@
 //! Whole jobs on a damaged cached graph: the graph is rebuilt, or the job ends and the next one rebuilds it; a count is never wrong.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use trimill::Kind;
 use trimill::testing::graph::file::read_layout;
 
 use super::parts::Parts;
-use super::spread;
+use super::{IN_CACHE, cached_graph, spread};
 use crate::common::flip;
 use crate::common::job::count;
-use crate::common::place::{Place, files, stderr};
+use crate::common::place::{Place, stderr};
 
 /// Five vertices, two triangles; no vertex has the id 4.
 const EDGES: &str = "0 1\n1 2\n2 0\n2 3\n3 0\n5 0\n";
-const IN_CACHE: &str = "input.path = 'g.txt'\ncache.dir = 'cache'";
-
-/// A place with the graph of `edges`.
-fn place(edges: &str) -> Place {
-    let place = Place::new();
-    place.write("g.txt", edges);
-    // The record of an input that has just changed is one byte longer.
-    std::thread::sleep(std::time::Duration::from_millis(100));
-    place
-}
 
 fn is_cached(place: &Place, what: &str) -> bool {
     let result = count(IN_CACHE, &place.path("")).unwrap();
@@ -30,18 +20,10 @@ fn is_cached(place: &Place, what: &str) -> bool {
     result.stages[0].name == "cached"
 }
 
-/// The only graph of the cache.
-fn cached(place: &Place) -> PathBuf {
-    let [file] = &files(&place.path("cache"))[..] else { panic!("one graph") };
-    file.clone()
-}
-
 #[test]
 fn a_damaged_section_ends_the_job_that_reads_it_and_the_next_one_makes_the_graph_again() {
-    let place = place(EDGES);
+    let (place, file) = cached_graph(EDGES);
     place.write("parts.txt", "0 0\n1 1\n2 0\n3 1\n5 1\n");
-    assert!(!is_cached(&place, "first"));
-    let file = cached(&place);
     let layout = read_layout(&file).unwrap();
     assert!(layout.has_ids, "ids with a gap");
     // Settings, and whether they read the order, the ids, and the rows.
@@ -92,7 +74,7 @@ fn a_damaged_section_ends_the_job_that_reads_it_and_the_next_one_makes_the_graph
 
 /// Changes a field of the footer of a graph file and corrects the checksums.
 fn edit(path: &Path, field: &str, value: u64) {
-    let mut parts = Parts::of(&std::fs::read(path).unwrap());
+    let mut parts = Parts::of(path);
     assert!(parts.footer[field].is_number());
     parts.footer[field] = value.into();
     std::fs::write(path, parts.sealed()).unwrap();
@@ -102,20 +84,19 @@ fn edit(path: &Path, field: &str, value: u64) {
 fn ids_beyond_those_that_a_cached_graph_declares_are_no_defect() {
     // Ids without a gap, which are known when the graph is opened, and ids that are stored.
     for (edges, has_ids) in [("1 2\n2 3\n3 1\n3 4\n4 1\n5 1\n", false), (EDGES, true)] {
-        let place = place(edges);
+        let (place, file) = cached_graph(edges);
         let counted = || {
             let settings = format!("{IN_CACHE}\noutput.per_vertex = 'counts.npy'");
             let _ = std::fs::remove_file(place.path("counts.npy"));
             count(&settings, &place.path("")).map(|result| (result.triangles, result.stages[0].name == "cached"))
         };
-        assert!(!counted().unwrap().1);
-        let layout = read_layout(&cached(&place)).unwrap();
+        let layout = read_layout(&file).unwrap();
         let (first, lines) = (layout.first_id, layout.declared_lines.unwrap());
         assert_eq!((layout.has_ids, first + lines), (has_ids, 6), "the largest id is 5");
         for (field, value) in
             [("declared_lines", 0), ("declared_lines", 1), ("declared_lines", lines - 1), ("first_id", first + 1)]
         {
-            edit(&cached(&place), field, value);
+            edit(&file, field, value);
             match counted() {
                 Ok(found) => assert!(!has_ids && found == (2, false), "{field} = {value}: {found:?}"),
                 Err(error) => {
@@ -127,7 +108,7 @@ fn ids_beyond_those_that_a_cached_graph_declares_are_no_defect() {
             }
             assert_eq!(counted().unwrap().0, 2);
             assert!(counted().unwrap().1, "{field} = {value}: it was made again");
-            edit(&cached(&place), field, value);
+            edit(&file, field, value);
             let output =
                 place.run(&["count", "g.txt", "--backend", "cpu", "--cache-dir", "cache", "--per-vertex", "more.npy"]);
             assert_eq!(output.status.code(), Some(i32::from(has_ids)), "{}", stderr(&output));

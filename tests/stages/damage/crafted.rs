@@ -3,17 +3,17 @@
 use std::collections::HashSet;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 use trimill::testing::graph::file::open;
-use trimill::testing::graph::rows::put_block;
 use trimill::{Kind, Result};
 
 use super::parts::{PAGE, Parts};
+use super::{IN_CACHE, cached_graph};
 use crate::common::job::count;
-use crate::common::place::files;
 use crate::common::read_all;
+use crate::readers::support;
 
 fn read(path: &Path) -> Result<()> {
     read_all(&open(path)?)
@@ -21,46 +21,26 @@ fn read(path: &Path) -> Result<()> {
 
 fn refused(path: &Path, parts: &Parts, words: &str) {
     std::fs::write(path, parts.sealed()).unwrap();
-    let error = read(path).unwrap_err();
-    assert_eq!(error.kind(), Kind::Data);
-    let text = error.to_string();
-    assert!(text.contains(words) && text.contains("trimill cache remove"), "{text} instead of {words}");
+    support::refused(read(path), &[words, "trimill cache remove"]);
 }
 
-/// Sets every number of the footer, at any depth, to other values.
-fn footers(value: &Value, set: &dyn Fn(Value) -> Value, found: &mut Vec<(String, Value)>, name: &str) {
+/// The places in the footer, at any depth, of all values but checksums, as JSON pointers.
+fn leaves(value: &Value, place: String, found: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
-            for (field, inner) in fields.iter().filter(|(field, _)| *field != "checksum") {
-                let set = |inner: Value| {
-                    let mut fields = fields.clone();
-                    fields[field] = inner;
-                    set(Value::Object(fields))
-                };
-                footers(inner, &set, found, field);
-            }
+            let fields = fields.iter().filter(|(field, _)| *field != "checksum");
+            fields.for_each(|(field, inner)| leaves(inner, format!("{place}/{field}"), found));
         }
         Value::Array(values) => {
-            for (i, inner) in values.iter().enumerate() {
-                let set = |inner: Value| {
-                    let mut values = values.clone();
-                    values[i] = inner;
-                    set(Value::Array(values))
-                };
-                footers(inner, &set, found, &format!("{name} {i}"));
-            }
+            values.iter().enumerate().for_each(|(i, inner)| leaves(inner, format!("{place}/{i}"), found));
         }
-        Value::Number(number) => {
-            let number = number.as_u64().unwrap();
-            for other in [0, 1, number.wrapping_sub(1), number + 1, 2 * number, u64::from(u32::MAX), 1 << 40, u64::MAX]
-            {
-                found.push((format!("{name} = {other}"), set(other.into())));
-            }
-            found.push((format!("{name} = null"), set(Value::Null)));
-        }
-        Value::Bool(is) => found.push((format!("{name} = {}", !is), set((!is).into()))),
-        _ => {}
+        _ => found.push(place),
     }
+}
+
+/// A copy of `numbers` with those of `to` from the `i`-th on.
+fn changed(numbers: &[u32], i: usize, to: &[u32]) -> Vec<u32> {
+    [&numbers[..i], to, &numbers[i + to.len()..]].concat()
 }
 
 /// Mutations of every value of every section.
@@ -79,25 +59,19 @@ fn mutations(parts: &Parts) -> Vec<(String, Parts)> {
     }
     // Rows that are encoded correctly: each number changed, or one number increased and another decreased.
     let [lengths, distances] = parts.block(0);
-    let put = |lengths: &[u32], distances: &[u32]| {
-        let mut bytes = Vec::new();
-        put_block(lengths, distances, &mut bytes);
-        parts.with_block(0, &bytes)
-    };
+    let put = |lengths: &[u32], distances: &[u32]| parts.with_rows(0, lengths, distances);
     for (i, &value) in lengths.iter().enumerate() {
-        let changed = |to: &[u32]| [&lengths[..i], to, &lengths[i + to.len()..]].concat();
         for other in [0, value.wrapping_sub(1), value + 1, n, u32::MAX] {
-            all.push((format!("length {i} = {other}"), put(&changed(&[other]), &distances)));
+            all.push((format!("length {i} = {other}"), put(&changed(&lengths, i, &[other]), &distances)));
         }
         if let Some(next) = lengths.get(i + 1).filter(|&&next| next > 0) {
-            let moved = put(&changed(&[value + 1, next - 1]), &distances);
+            let moved = put(&changed(&lengths, i, &[value + 1, next - 1]), &distances);
             all.push((format!("one more in row {i} than in the next"), moved));
         }
     }
     for (i, &value) in distances.iter().enumerate() {
-        let changed = |to: &[u32]| [&distances[..i], to, &distances[i + to.len()..]].concat();
         for other in [0, 1, value.wrapping_sub(1), value + 1, n, u32::MAX] {
-            all.push((format!("distance {i} = {other}"), put(&lengths, &changed(&[other]))));
+            all.push((format!("distance {i} = {other}"), put(&lengths, &changed(&distances, i, &[other]))));
         }
     }
     all.push(("one distance more".into(), put(&lengths, &[&distances[..], &[0]].concat())));
@@ -122,9 +96,24 @@ fn mutations(parts: &Parts) -> Vec<(String, Parts)> {
             all.push((format!("one of {to} of the degrees to {at}"), moved));
         }
     }
-    let mut found = Vec::new();
-    footers(&parts.footer, &|value| value, &mut found, "");
-    all.extend(found.into_iter().map(|(name, footer)| (name, Parts { footer, ..parts.clone() })));
+    let mut places = Vec::new();
+    leaves(&parts.footer, String::new(), &mut places);
+    for place in places {
+        let others: Vec<Value> = match parts.footer.pointer(&place).unwrap() {
+            Value::Number(number) => {
+                let number = number.as_u64().unwrap();
+                let to = [0, 1, number.wrapping_sub(1), number + 1, 2 * number, u64::from(u32::MAX), 1 << 40, u64::MAX];
+                to.into_iter().map(Value::from).chain([Value::Null]).collect()
+            }
+            Value::Bool(is) => vec![Value::Bool(!is)],
+            _ => vec![],
+        };
+        for other in others {
+            let (name, mut changed) = (format!("{place} = {other}"), parts.clone());
+            *changed.footer.pointer_mut(&place).unwrap() = other;
+            all.push((name, changed));
+        }
+    }
     all
 }
 
@@ -135,21 +124,12 @@ const GRAPH: &str =
 /// By hand: 1-2-3, 3-5-8, 8-13-21, 21-34-55, 55-89-144, then 1-3-5, 1-3-8, 1-5-8, 1-2-5, 2-3-5.
 const TRIANGLES: u128 = 10;
 
-fn cached(text: &str, dir: &Path) -> (PathBuf, Parts) {
-    std::fs::write(dir.join("g.txt"), text).unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(50));
-    count("input.path = 'g.txt'\ncache.dir = 'cache'", dir).unwrap();
-    let path = files(&dir.join("cache")).remove(0);
-    let parts = Parts::of(&std::fs::read(&path).unwrap());
-    (path, parts)
-}
-
 #[test]
 fn crafted_graphs_are_counted_or_made_again() {
-    let dir = tempfile::tempdir().unwrap();
-    let (path, parts) = cached(GRAPH, dir.path());
+    let (place, path) = cached_graph(GRAPH);
+    let parts = Parts::of(&path);
     let lines = [1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144].map(|id| format!("{id} {}\n", id % 2));
-    std::fs::write(dir.path().join("parts.txt"), lines.concat()).unwrap();
+    place.write("parts.txt", lines.concat());
     // Settings, and the sections that they read besides the rows: those in which, as `cached` shows, they notice a flipped bit.
     let ways = [
         ("", ""),
@@ -175,8 +155,8 @@ fn crafted_graphs_are_counted_or_made_again() {
         for (way, _) in ways.into_iter().filter(|(_, read)| section.is_none_or(|section| read.contains(section))) {
             std::fs::write(&path, &file).unwrap();
             let threads = 1 + i % 2;
-            let toml = format!("input.path = 'g.txt'\ncache.dir = 'cache'\ncount.threads = {threads}\n{way}");
-            let counted = catch_unwind(AssertUnwindSafe(|| count(&toml, dir.path())));
+            let toml = format!("{IN_CACHE}\ncount.threads = {threads}\n{way}");
+            let counted = catch_unwind(AssertUnwindSafe(|| count(&toml, &place.path(""))));
             let is_cached = match counted.unwrap_or_else(|_| panic!("{name}: {way}: a panic")) {
                 Ok(result) => {
                     let is_cached = result.stages[0].name == "cached";
@@ -198,7 +178,7 @@ fn crafted_graphs_are_counted_or_made_again() {
     // Mutations that do not concern the rows are accepted: numbers of the report, an order that is not read.
     assert!(taken > 100, "{taken}");
     std::fs::write(&path, parts.sealed()).unwrap();
-    let result = count("input.path = 'g.txt'\ncache.dir = 'cache'", dir.path()).unwrap();
+    let result = count(IN_CACHE, &place.path("")).unwrap();
     assert_eq!((result.triangles, result.stages[0].name.as_str()), (TRIANGLES, "cached"));
 }
 
@@ -207,38 +187,28 @@ fn rows_are_checked_wherever_they_lie() {
     // A ring where each vertex is joined to the next two: nearly every row has the two ranks before it.
     let n = 200_000u64;
     let text: String = (0..n).map(|v| format!("{v} {}\n{v} {}\n", (v + 1) % n, (v + 2) % n)).collect();
-    let dir = tempfile::tempdir().unwrap();
-    let (path, parts) = cached(&text, dir.path());
+    let (_place, path) = cached_graph(&text);
+    let parts = Parts::of(&path);
     let layout = parts.layout();
     assert!(layout.blocks > 6, "{} blocks", layout.blocks);
     let refused = |parts: Parts, words: &str| refused(&path, &parts, words);
     for block in 0..layout.blocks {
         let [lengths, distances] = parts.block(block);
-        let put = |lengths: &[u32], distances: &[u32]| {
-            let mut bytes = Vec::new();
-            put_block(lengths, distances, &mut bytes);
-            parts.with_block(block, &bytes)
-        };
-        let with = |numbers: &[u32], i: usize, number: u32| {
-            let mut numbers = numbers.to_vec();
-            numbers[i] = number;
-            numbers
-        };
+        let put = |lengths: &[u32], distances: &[u32]| parts.with_rows(block, lengths, distances);
         let (last, middle) = (distances.len() - 1, lengths.len() / 2);
         // The last successor of the last row is the rank before it.
-        let beyond = with(&distances, last, distances[last] + 1);
+        let beyond = changed(&distances, last, &[distances[last] + 1]);
         refused(put(&lengths, &beyond), "rows that do not ascend to smaller ranks");
         refused(put(&lengths, &distances[..last]), "fewer or more numbers than it should have");
         refused(put(&lengths, &[&distances[..], &[0]].concat()), "fewer or more numbers than it should have");
         // Lengths: one is increased, or one is increased and another decreased, which makes a row of three.
         assert_eq!(lengths[middle..middle + 2], [2, 2], "block {block}");
-        let longer = with(&lengths, middle, 3);
-        refused(put(&longer, &distances), "other lengths of rows than the index says");
-        refused(put(&with(&longer, middle + 1, 1), &distances), "rows that do not ascend to smaller ranks");
+        refused(put(&changed(&lengths, middle, &[3]), &distances), "other lengths of rows than the index says");
+        refused(put(&changed(&lengths, middle, &[3, 1]), &distances), "rows that do not ascend to smaller ranks");
         // A first successor that is the row's own rank, in the middle of the block.
         let at = lengths[..middle].iter().sum::<u32>() as usize;
         let rank = parts.u64_at(layout.range("index").start + 32 * block) as u32 + middle as u32;
-        refused(put(&lengths, &with(&distances, at, rank)), "rows that do not ascend to smaller ranks");
+        refused(put(&lengths, &changed(&distances, at, &[rank])), "rows that do not ascend to smaller ranks");
     }
     std::fs::write(&path, parts.sealed()).unwrap();
     read(&path).unwrap();
@@ -255,8 +225,8 @@ fn append(parts: &mut Parts, name: &str, needed: bool) {
 
 #[test]
 fn up_to_64_sections_that_are_not_known_are_ignored_unless_they_are_needed() {
-    let dir = tempfile::tempdir().unwrap();
-    let (path, parts) = cached(GRAPH, dir.path());
+    let (_place, path) = cached_graph(GRAPH);
+    let parts = Parts::of(&path);
     let mut more = parts.clone();
     append(&mut more, "other", true);
     refused(&path, &more, "'other'");

@@ -1,9 +1,11 @@
 //! A graph file taken apart, changed and put together again with valid checksums.
 
 use std::ops::Range;
+use std::path::Path;
 
 use serde_json::Value;
 use trimill::testing::graph::file::{GraphSection, Layout};
+use trimill::testing::graph::rows::put_block;
 use trimill::testing::graph::sequence::NumberSequence;
 
 use crate::targets::seal;
@@ -17,7 +19,8 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn of(file: &[u8]) -> Self {
+    pub(super) fn of(path: &Path) -> Self {
+        let file = std::fs::read(path).unwrap();
         let end = u64::from_le_bytes(file[16..24].try_into().unwrap()) as usize;
         Self { footer: serde_json::from_slice(&file[end..]).unwrap(), sections: file[PAGE..end].to_vec() }
     }
@@ -67,8 +70,10 @@ impl Parts {
         })
     }
 
-    /// A copy with `bytes` as a file block; the sections and positions are as they should be for it.
-    pub(super) fn with_block(&self, block: u64, bytes: &[u8]) -> Self {
+    /// A copy with these rows as a file block; the sections and positions are as they should be for it.
+    pub(super) fn with_rows(&self, block: u64, lengths: &[u32], distances: &[u32]) -> Self {
+        let mut bytes = Vec::new();
+        put_block(lengths, distances, &mut bytes);
         let (layout, mut footer) = (self.layout(), self.footer.clone());
         let position = |i: u64| match i < layout.blocks {
             true => self.u64_at(layout.range("index").start + 32 * i + 16),

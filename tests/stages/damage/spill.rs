@@ -51,7 +51,8 @@ fn another_version_and_another_job_are_named() {
     refused(SpillReader::open(&path, Some(1)), &["another job"]);
     assert!(SpillReader::open(&path, None).is_ok());
     bytes[8] = 1;
-    refused(sealed(&path, &mut bytes), &["version 1; expected version 2"]);
+    std::fs::write(&path, &bytes).unwrap();
+    refused(opened(&path), &["version 1; expected version 2"]);
 }
 
 #[test]
@@ -64,7 +65,7 @@ fn a_row_that_would_take_gigabytes_is_refused_before_anything_is_allocated() {
     for at in [block + 16, block + 24] {
         bytes[at..at + 8].copy_from_slice(&(1u64 << 31).to_le_bytes());
     }
-    refused(sealed(&path, &mut bytes), &["block 1 of 1 rows has 2147483650 values"]);
+    refused(sealed(&path, &bytes), &["block 1 of 1 rows has 2147483650 values"]);
 }
 
 #[test]
@@ -72,7 +73,7 @@ fn other_numbers_of_kept_proxies_are_refused() {
     let (_dir, path, mut bytes) = written(&tiny(), Codec::Zstd);
     for kept in [0, 4, u64::MAX] {
         bytes[72..80].copy_from_slice(&kept.to_le_bytes());
-        refused(sealed(&path, &mut bytes), &["the row blocks hold 3 rows and 4 arcs, the header says otherwise"]);
+        refused(sealed(&path, &bytes), &["the row blocks hold 3 rows and 4 arcs, the header says otherwise"]);
     }
 }
 
@@ -96,5 +97,5 @@ fn blocks_of_a_section_are_read_in_whatever_order_they_lie() {
     let index = u64::from_le_bytes(bytes[104..112].try_into().unwrap()) as usize;
     let (one, other) = bytes[index + 16 + 24 + 4 * 48..].split_at_mut(48);
     one[..8].swap_with_slice(&mut other[..8]);
-    partition.assert_is_in(&sealed(&path, &mut bytes).unwrap());
+    partition.assert_is_in(&sealed(&path, &bytes).unwrap());
 }

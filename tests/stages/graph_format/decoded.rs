@@ -64,6 +64,17 @@ fn table(mut bytes: &[u8], many: u64, halves: u32) -> Vec<Vec<u64>> {
     chunks
 }
 
+/// Numbers that ascend strictly, from their distances.
+fn ascending(distances: impl IntoIterator<Item = u64>) -> Vec<u64> {
+    let mut next = 0u64;
+    let number = |distance: u64| {
+        let number = next + distance;
+        next = number.wrapping_add(1);
+        number
+    };
+    distances.into_iter().map(number).collect()
+}
+
 pub(super) fn decode(path: &Path) -> Decoded {
     let file = fs::read(path).unwrap();
     assert_eq!(&file[..8], b"TRIMGRAF");
@@ -93,19 +104,8 @@ pub(super) fn decode(path: &Path) -> Decoded {
     let [order, rows, index, degrees] = ["order", "rows", "index", "degrees"].map(|name| section(name).unwrap());
     assert_eq!(footer["has_ids"].as_bool().unwrap(), section("ids").is_some());
     assert_eq!((rows.len() as u64, index.len() as u64), (field("block_bytes"), 32 * field("blocks")));
-    let ids = section("ids").map(|ids| {
-        let chunks = table(ids, n, 2).into_iter().map(|chunk| {
-            let mut next = 0u64;
-            let id = |distance: u64| {
-                let id = next + distance;
-                next = id.wrapping_add(1);
-                id
-            };
-            chunk.into_iter().map(id).collect::<Vec<_>>()
-        });
-        chunks.collect::<Vec<_>>().concat()
-    });
-    let ids = ids.unwrap_or_else(|| (0..n).map(|v| v + field("offset_of_ids")).collect());
+    let ids = section("ids").map(|ids| table(ids, n, 2).into_iter().flat_map(ascending).collect());
+    let ids: Vec<u64> = ids.unwrap_or_else(|| (0..n).map(|v| v + field("offset_of_ids")).collect());
     assert_eq!(degrees.len() as u64, 8 * field("degree_runs"));
     let degrees: Vec<u32> = u32s(degrees).chunks(2).flat_map(|run| vec![run[0]; run[1] as usize]).collect();
     let mut vertices: Vec<u32> = Vec::new();
@@ -123,18 +123,11 @@ pub(super) fn decode(path: &Path) -> Decoded {
         let lengths = sequence(&mut bytes, to[0] - from[0]);
         assert_eq!(lengths.iter().sum::<u64>(), to[1] - from[1]);
         let mut distances = sequence(&mut bytes, to[1] - from[1]).into_iter();
-        let rows: Vec<Vec<u32>> = lengths
-            .into_iter()
-            .map(|length| {
-                let mut next = 0;
-                let successor = |distance: u64| {
-                    let successor = next + distance;
-                    next = successor + 1;
-                    u32::try_from(successor).unwrap()
-                };
-                distances.by_ref().take(length as usize).map(successor).collect()
-            })
-            .collect();
+        let row = |length: u64| {
+            let row = ascending(distances.by_ref().take(length as usize));
+            row.into_iter().map(|successor| u32::try_from(successor).unwrap()).collect::<Vec<u32>>()
+        };
+        let rows: Vec<Vec<u32>> = lengths.into_iter().map(row).collect();
         assert!(bytes.is_empty());
         rows
     });
@@ -155,8 +148,7 @@ pub(crate) fn expected(edges: &BTreeSet<(u64, u64)>) -> Decoded {
     let ids: Vec<u64> = neighbours.keys().copied().collect();
     let mut by_rank = ids.clone();
     by_rank.sort_by_key(|id| std::cmp::Reverse((neighbours[id].len(), *id)));
-    let rank = |id: &u64| by_rank.iter().position(|other| other == id).unwrap() as u32;
-    let ranks: BTreeMap<u64, u32> = ids.iter().map(|id| (*id, rank(id))).collect();
+    let ranks: BTreeMap<u64, u32> = by_rank.iter().copied().zip(0..).collect();
     let row = |id: &u64| {
         let smaller = neighbours[id].iter().map(|other| ranks[other]).filter(|other| *other < ranks[id]);
         let mut row: Vec<u32> = smaller.collect();

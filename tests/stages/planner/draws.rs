@@ -9,21 +9,21 @@ use trimill_system::hash::mix;
 pub(crate) struct Draws(pub(crate) u64);
 
 impl Draws {
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mix(self.0) % end
+        (mix(self.0) % end as u64) as usize
     }
 
     /// A number between `least` and `most`; small ones are more likely.
     pub(crate) fn between(&mut self, least: Bytes, most: Bytes) -> Bytes {
         let share = self.below(1000) * self.below(1000);
-        Bytes(least.get() + (u128::from(most.saturating_sub(least).get()) * u128::from(share) / 1_000_000) as u64)
+        Bytes(least.get() + (u128::from(most.saturating_sub(least).get()) * share as u128 / 1_000_000) as u64)
     }
 }
 
 pub(crate) struct Partitioner<'g> {
     pub(crate) vertices: &'g VertexInfo,
-    pub(crate) way: u64,
+    pub(crate) way: usize,
     pub(crate) parts: Option<u32>,
 }
 

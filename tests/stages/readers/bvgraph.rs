@@ -219,6 +219,7 @@ fn a_file_of_offsets_changes_nothing_and_is_not_trusted() {
         whole().unwrap();
         std::fs::remove_file(folder.path("crawl.offsets")).unwrap();
         whole().unwrap();
+        assert_eq!(std::fs::read_dir(folder.0.path()).unwrap().count(), 2, "nothing is written beside the input");
         // Offsets that might be the graph's are compared with the rows while these are decoded: within a chunk, and around its beginning.
         for row in [5, 20_000, 36_998] {
             let mut moved = lengths.clone();

@@ -1,6 +1,7 @@
 //! Dialects of edge lists: legal ones, illegal ones, and ambiguous ones, which are refused: the right arcs or an error.
 
 mod headers;
+mod repository;
 
 use trimill::Kind;
 use trimill::testing::input::Header;

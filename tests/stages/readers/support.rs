@@ -83,8 +83,14 @@ impl Folder {
 /// Checks that opening or reading failed with an error of kind data whose message has all of `parts`.
 #[track_caller]
 pub(crate) fn refused<T>(read: Result<T>, parts: &[&str]) {
-    let Err(error) = read else { panic!("it was read, and is not refused with {parts:?}") };
-    assert_eq!(error.kind(), Kind::Data, "{error}");
+    failed(read, Kind::Data, parts);
+}
+
+/// Checks that something failed with an error of this kind whose message has all of `parts`.
+#[track_caller]
+pub(crate) fn failed<T>(result: Result<T>, kind: Kind, parts: &[&str]) {
+    let Err(error) = result else { panic!("it did not fail with {parts:?}") };
+    assert_eq!(error.kind(), kind, "{error}");
     let message = error.to_string();
     parts.iter().for_each(|part| assert!(message.contains(part), "no '{part}' in: {message}"));
 }

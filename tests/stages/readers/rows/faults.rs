@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use proptest::prelude::*;
 use proptest::sample::Index;
 
 /// Rows as a METIS file, unchanged; `None` if they have an odd number of arcs.
@@ -32,56 +31,43 @@ pub(super) fn rows_of(n: u64, edges: &[(u64, u64)]) -> Vec<Vec<u64>> {
     rows.into_iter().map(|row| row.into_iter().collect()).collect()
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(super) enum Fault {
     Nothing,
-    Missing(Index),
-    Twice(Index),
-    Loop(Index),
-    Swapped(Index),
-    Other(Index, u64),
+    Missing,
+    Twice,
+    Loop,
+    Reversed,
+    Other,
 }
 
 impl Fault {
-    pub(super) fn any() -> impl Strategy<Value = Self> {
-        prop_oneof![
-            Just(Self::Nothing),
-            any::<Index>().prop_map(Self::Missing),
-            any::<Index>().prop_map(Self::Twice),
-            any::<Index>().prop_map(Self::Loop),
-            any::<Index>().prop_map(Self::Swapped),
-            (any::<Index>(), 0..30u64).prop_map(|(at, head)| Self::Other(at, head)),
-        ]
-    }
+    pub(super) const ALL: [Self; 6] =
+        [Self::Nothing, Self::Missing, Self::Twice, Self::Loop, Self::Reversed, Self::Other];
 
-    /// Introduces the fault into one row that is not empty, if there is one.
-    pub(super) fn inject(&self, rows: &mut [Vec<u64>]) {
+    /// Introduces the fault into one row that is not empty, if there is one; `head` is what another head becomes.
+    pub(super) fn inject(self, rows: &mut [Vec<u64>], at: Index, head: u64) {
         let mut full: Vec<(usize, &mut Vec<u64>)> =
             rows.iter_mut().enumerate().filter(|(_, row)| !row.is_empty()).collect();
-        let (Self::Missing(at) | Self::Twice(at) | Self::Loop(at) | Self::Swapped(at) | Self::Other(at, _)) = self
-        else {
-            return;
-        };
         if full.is_empty() {
             return;
         }
-        let which = at.index(full.len());
-        let (tail, row) = &mut full[which];
+        let (tail, row) = full.swap_remove(at.index(full.len()));
         let place = at.index(row.len());
         match self {
-            Self::Missing(_) => drop(row.remove(place)),
-            Self::Twice(_) => row.insert(place, row[place]),
-            Self::Loop(_) => {
-                row.push(*tail as u64);
+            Self::Nothing => {}
+            Self::Missing => drop(row.remove(place)),
+            Self::Twice => row.insert(place, row[place]),
+            Self::Loop => {
+                row.push(tail as u64);
                 row.sort_unstable();
             }
-            Self::Swapped(_) => row.reverse(),
-            Self::Other(_, head) => {
-                row[place] = *head;
+            Self::Reversed => row.reverse(),
+            Self::Other => {
+                row[place] = head;
                 row.sort_unstable();
                 row.dedup();
             }
-            Self::Nothing => {}
         }
     }
 }

@@ -2,16 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use trimill::testing::clean::{Workspace, clean};
-use trimill::testing::input::arcs::{ArcSource, SourceFacts};
+use trimill::Kind;
 use trimill::testing::input::rows::{AdjacencyRows, RowChunk};
-use trimill::testing::input::{ArcSink, Source};
-use trimill::testing::memory::HostMemory;
-use trimill::testing::orient::rows::orient_rows;
-use trimill::testing::orient::{Destination, MadeGraph};
-use trimill::{Bytes, Control, Kind, Result};
 
-use super::{data, open};
+use super::*;
+use crate::readers::support::failed;
 
 /// A source that counts how often its first row is read.
 struct Counted<'a>(&'a Source, AtomicU64);
@@ -120,10 +115,7 @@ fn arcs_that_cannot_fit_the_disk_are_not_read() {
         (oriented(Destination::file(dir.path())), "at least 128.0 TiB for the graph file", "--cache-dir"),
         (oriented(Destination::memory(Bytes::mib(64), dir.path())), "at least 128.0 TiB for the graph", "--work-dir"),
     ] {
-        let error = refused.unwrap_err();
-        assert_eq!(error.kind(), Kind::Resource);
-        let text = error.to_string();
-        assert!([expected, "free on its disk", option].iter().all(|part| text.contains(part)), "{text}");
+        failed(refused, Kind::Resource, &[expected, "free on its disk", option]);
     }
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
 }
