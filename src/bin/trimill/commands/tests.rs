@@ -191,6 +191,11 @@ fn settings_that_a_command_does_not_take_are_neither_shown_nor_accepted() {
         let help = found.render_long_help().to_string();
         assert!(!help.contains(&format!("{flag} ")) && !help.contains(&format!("{flag}\n")), "{line}: {help}");
     }
+    // Nor are they named where `--force` needs one of a group.
+    for line in ["verify g --force", "prepare g --run-dir r --force", "partition g --force"] {
+        let error = Cli::try_parse_from(std::iter::once("trimill").chain(line.split(' '))).unwrap_err().to_string();
+        assert!(error.contains("required") && !error.contains("--keep-spill"), "{line}: {error}");
+    }
     // An input after an unknown flag is not taken for the flag's value.
     let error = Cli::try_parse_from(["trimill", "plan", "--force", "g"]).unwrap_err().to_string();
     assert!(error.starts_with("error: --force: this command has no such option\n"), "{error}");
