@@ -52,6 +52,15 @@ fn the_file_of_edges_is_described_as_it_is_written() {
     assert!(count.contains("u, v, triangles") && count.contains("With --truss the trussness"), "{count}");
 }
 
+/// A run directory has an input that can be read again.
+#[test]
+fn no_help_offers_standard_input_where_it_is_refused() {
+    for (command, takes) in [("count", true), ("partition", true), ("verify", true), ("prepare", false)] {
+        let help = text(&trimill(&[command, "--help"]).stdout);
+        assert_eq!(help.contains("`-` is standard input"), takes, "{command}: {help}");
+    }
+}
+
 #[test]
 fn help_is_wrapped_to_the_terminal_alone() {
     let help = |command: &str, flag: &str, columns: &str| {
