@@ -160,6 +160,8 @@ fn settings_for_a_gpu_are_refused_where_none_counts_and_those_of_a_method_where_
     }
     if !there {
         assert_eq!(run(&dir, "bench @/g.txt --devices all").kind(), Some(Kind::Usage));
+        let absent = run(&dir, "count @/g.txt --method lstc").end.unwrap_err().to_string();
+        assert!(absent.contains("--backend cpu, and leave out --devices and a --method of GPUs"), "{absent}");
     }
 }
 
