@@ -183,8 +183,10 @@ pub struct PartitionTable {
     #[cfg_attr(feature = "cli", arg(long, value_name = "N|auto"))]
     pub parts: Option<Parts>,
     /// The seed of partitioners that draw at random [default: 1]
+    // TOML has no larger numbers: neither a job file nor the settings of a report could hold them.
+    #[cfg_attr(feature = "cli", schemars(range(max = i64::MAX)))]
     #[serde(deserialize_with = "whole")]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "SEED"))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SEED", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64)))]
     pub seed: Option<u64>,
     /// What is dropped from a partition before it is spilled: none | zero-indegree | direct [default: direct]
     #[cfg_attr(feature = "cli", arg(long, value_name = "LEVEL", hide_possible_values = true, long_help = typed::PRUNE))]

@@ -235,6 +235,15 @@ fn zero_is_refused_in_plain_words() {
     assert!(seen >= 20, "{seen}");
 }
 
+/// So that the settings in a report can repeat the job.
+#[test]
+fn a_seed_is_one_that_a_job_file_can_hold() {
+    let typed = |seed: &str| Cli::try_parse_from(["trimill", "count", "g", "--seed", seed]);
+    assert!(typed("9223372036854775807").is_ok());
+    let error = typed("9223372036854775808").unwrap_err().to_string();
+    assert!(error.contains("'--seed <SEED>'") && error.contains("0..=9223372036854775807"), "{error}");
+}
+
 #[test]
 fn errors_keep_their_kinds() {
     let (_guard, dir) = folder();
