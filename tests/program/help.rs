@@ -41,12 +41,26 @@ fn the_program_alone_ends_with_what_to_try_first() {
     assert!(all.contains("Usage: trimill") && !all.contains("Exit codes:\n"), "{all}");
 }
 
+fn described(command: &str) -> String {
+    let help = text(&trimill(&[command, "--help"]).stdout);
+    help.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn details_are_described_as_they_are_printed() {
+    for (command, tables) in [
+        ("count", "the tables of partitions, devices and stages"),
+        ("plan", "the partitions, the least host memory of each stage, and other numbers of parts"),
+        ("partition", "the tables of partitions and stages"),
+        ("prepare", "the table of stages"),
+    ] {
+        let help = described(command);
+        assert!(help.contains(&format!("--details Also print {tables} ")), "{help}");
+    }
+}
+
 #[test]
 fn the_file_of_edges_is_described_as_it_is_written() {
-    let described = |command: &str| {
-        let help = text(&trimill(&[command, "--help"]).stdout);
-        help.split_whitespace().collect::<Vec<_>>().join(" ")
-    };
     let (truss, count) = (described("truss"), described("count"));
     assert!(truss.contains("u, v, trussness") && !truss.contains("u, v, triangles"), "{truss}");
     assert!(count.contains("u, v, triangles") && count.contains("With --truss the trussness"), "{count}");
