@@ -141,7 +141,7 @@ pub struct InputTable {
     /// Whether the first line of an edge list is a header: yes | no [default: found from content]
     #[cfg_attr(feature = "cli", arg(long, value_name = "yes|no", hide_possible_values = true, long_help = typed::HEADER))]
     pub header: Option<Header>,
-    /// The columns of a Parquet or Arrow file that hold the ends of edges, such as src,dst [default: the first two]
+    /// The names of the two columns of a Parquet or Arrow file that hold the ends of edges [default: the first two columns]
     #[cfg_attr(feature = "cli", arg(long, value_name = "TAIL,HEAD"))]
     pub columns: Option<ColumnNames>,
     /// The ids of an edge list, or of a Parquet or Arrow file, are names: any text, and vertices are in the order of its bytes
@@ -297,7 +297,7 @@ pub struct CountTable {
     /// What counts: auto | cpu | cuda; auto is a GPU where there is one [default: auto]
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME", hide_possible_values = true))]
     pub backend: Option<Backend>,
-    /// The GPUs that count: `all`, or numbers such as 0,1 [default: the driver's first]
+    /// The GPUs that count: `all`, or their numbers from 0 on [default: the driver's first]
     #[cfg_attr(feature = "cli", arg(long, value_name = "all|N,N"))]
     pub devices: Option<Devices>,
     /// A counting method of docs/methods.md [default: auto]

@@ -59,6 +59,15 @@ fn details_are_described_as_they_are_printed() {
     }
 }
 
+/// What both the help and the schema say of a setting has no form that only a flag has.
+#[test]
+fn the_schema_describes_values_of_a_job_file() {
+    let schema = text(&trimill(&["schema"]).stdout);
+    let of_flags = ["such as 0,1", "such as src,dst", "may be repeated", "as --sbatch"];
+    let told = of_flags.into_iter().filter(|form| schema.contains(form)).collect::<Vec<_>>();
+    assert!(told.is_empty(), "{told:?}");
+}
+
 #[test]
 fn the_file_of_edges_is_described_as_it_is_written() {
     let (truss, count) = (described("truss"), described("count"));
