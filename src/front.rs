@@ -11,7 +11,7 @@ use std::path::Path;
 pub use graph::Graph;
 pub use options::Options;
 pub use prepared::PreparedGraph;
-pub use settings::Setting;
+pub use settings::{Setting, key_of};
 
 pub use trimill_input::arcs::column::Column;
 pub use trimill_input::arcs::csr::Csr;

@@ -4,6 +4,7 @@
 pub use crate::bench::child::serve;
 pub use crate::cluster::for_shell;
 pub use crate::count::method::{Choice, Method};
+pub use crate::front::key_of;
 pub use crate::job::file::{ClusterTable, InputTable, RunTable, Scheduler, Tables};
 pub use crate::job::job::STANDARD_INPUT;
 pub use crate::job::overrides::Override;

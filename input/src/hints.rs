@@ -239,7 +239,11 @@ fn of_json(text: &str) -> Option<&'static str> {
              nx.node_link_graph(d, edges='links' if 'links' in d else 'edges'))(__import__('json').load(open('FILE')))",
         );
     }
-    (text.starts_with("[[") || neighbours).then_some("nx.Graph(__import__('json').load(open('FILE')))")
+    // Keys are text in any case, but neighbours may be numbers: 1 and "1" would be two vertices.
+    if neighbours {
+        return Some("nx.Graph({k: list(map(str, v)) for k, v in __import__('json').load(open('FILE')).items()})");
+    }
+    text.starts_with("[[").then_some("nx.Graph(__import__('json').load(open('FILE')))")
 }
 
 const DIMACS: &str = "this looks like a DIMACS file, which is not read: write its edges as an edge list, \
@@ -286,8 +290,9 @@ mod tests {
         for (text, read) in [
             (" {\"directed\": false, \"multigraph\": false, \"graph\": {}, \"no", Some("node_link")),
             ("{ \"nodes\":\n [ {\"id\": 0}], \"links\": []}", Some("node_link")),
-            ("[\n [0, 1], [1, 2]]", Some("nx.Graph(")),
-            ("{\"ann\": [\"bob\"], \"bob\": []}", Some("nx.Graph(")),
+            ("[\n [0, 1], [1, 2]]", Some("nx.Graph(__import__")),
+            ("{\"ann\": [\"bob\"], \"bob\": []}", Some("map(str, v)")),
+            ("{\"0\": [1, 2], \"1\": [0, 2]}", Some("map(str, v)")),
             ("{\"nodes\": [0, 1], \"edges\": [[0, 1]]}", None),
             ("{\"edges\": [[0, 1]]}", None),
             ("{\"data\": {\"a\": [1]}}", None),

@@ -140,7 +140,7 @@ impl NamedList {
                 return Err(head
                     .error(format!("the header '{text}', whose first column numbers the lines"))
                     .expected("the ends of arcs in the first two columns")
-                    .advice(format!("leave that column out, as by {}2- FILE > NEW", separator.cut())));
+                    .advice(format!("leave that column out, as by {}", separator.cut(2, 3))));
             }
             first = content(&mut head)?.ok_or_else(no_arcs)?;
         } else if header.is_none() && is_usual() {

@@ -64,11 +64,7 @@ pub(super) fn check_parts(files: &[PathBuf]) -> Result<()> {
             groups.entry((begin, last, total)).or_default().push((number, file, &name[at..], at - begin.len()));
         }
     }
-    for ((begin, last, total), parts) in groups {
-        // One file may have such a name by chance.
-        if parts.len() == 1 && !total.starts_with('0') {
-            continue;
-        }
+    for ((begin, last, _), parts) in groups {
         let numbers: BTreeSet<u64> = parts.iter().map(|&(number, ..)| number).collect();
         let width = parts.iter().map(|&(.., width)| width).min().unwrap_or_default();
         let (_, file, rest, _) = parts[0];
@@ -99,11 +95,12 @@ mod tests {
             (&["a-00000-of-00003.txt"], Some("no a-00001-of-00003.txt")),
             (&["a-1-of-3", "a-3-of-3"], Some("no a-2-of-3")),
             (&["a-0-of-3", "a-1-of-3"], Some("no a-2-of-3")),
+            (&["a-3-of-8.txt"], Some("no a-0-of-8.txt")),
             (&["a_2_of_3.gz", "a_3_of_3.gz"], Some("no a_1_of_3.gz")),
             (&["a-00000-of-00002-5e.pq", "b/a-00001-of-00002-7f.pq"], None),
             (&["a-1-of-3", "a-2-of-3", "a-3-of-3"], None),
             (&["e-0-of-3", "e-2-of-3"], None),
-            (&["best-5-of-10.txt", "list-of-edges.txt", "4-of-3", "5-of-3"], None),
+            (&["a-1-of-1.txt", "list-of-edges.txt", "4-of-3", "5-of-3"], None),
         ] {
             let files: Vec<PathBuf> = names.iter().map(|name| dir.path().join(name)).collect();
             let said = check_parts(&files).err().map(|error| error.to_string());

@@ -109,8 +109,8 @@ pub(super) fn read(file: &InputFile, choice: Option<Header>) -> Result<FirstLine
                 let found = format!("the header '{text}', whose first column may number the lines");
                 let error = Error::data(&file.path, found).at_line(number);
                 return Err(error.expected("the ends of arcs in the first two columns").advice(format!(
-                    "write them first, as by {}2,3 FILE > NEW; if they are there, add --header yes",
-                    separator.cut()
+                    "write them first, as by {}; if they are there, add --header yes",
+                    separator.cut(2, 3)
                 )));
             }
             FirstLineKind::Names { unusual }
@@ -164,9 +164,9 @@ fn check_tails(file: &InputFile, arcs: &Start, first: &FirstContent) -> Result<(
     }
     tracing::warn!(
         "{}: the first column grows by one from line to line, as if it numbered them: edges are read from the first two columns; if they are in others, \
-         write these first, as by {}2,3 FILE > NEW",
+         write these first, as by {}",
         file.path.display(),
-        Separator::of(&first.text).cut()
+        Separator::of(&first.text).cut(2, 3)
     );
     Ok(())
 }
@@ -333,7 +333,7 @@ pub(super) fn index_column(names: &[String], separator: Separator) -> Result<boo
         Some((one, other)) => {
             Err(Error::data("", format!("the ends of arcs in columns {} and {}", one + 1, other + 1))
                 .expected("them in the first two columns")
-                .advice(format!("write these first, as by {}{},{} FILE > NEW", separator.cut(), one + 1, other + 1)))
+                .advice(format!("write these first, as by {}", separator.cut(one + 1, other + 1))))
         }
         None => Ok(names.len() > 2 && names.first().is_some_and(|name| ends::is_index(name))),
     }

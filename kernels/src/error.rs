@@ -69,7 +69,9 @@ impl From<GpuError> for Error {
                 Self::data("the graph file", text).advice("remove it (trimill cache remove), and it is made again")
             }
             E::Absent(_) | E::NoSuchDevice { .. } => {
-                Self::resource(format!("no usable GPU: {text}")).advice("use --backend cpu")
+                // Which refuses settings of GPUs.
+                Self::resource(format!("no usable GPU: {text}"))
+                    .advice("use --backend cpu, and leave out --devices and a --method of GPUs")
             }
             E::DeviceMemory { .. } => Self::resource(text).advice("lower --device-memory to what is free"),
             E::OutOfMemory { .. } => {

@@ -122,6 +122,19 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     PLACES.keys().map(String::as_str)
 }
 
+/// The key, in a job file, of what a flag such as `--work-dir` sets.
+pub fn key_of(flag: &str) -> Option<String> {
+    let place: &str = match flag {
+        // Named otherwise, or without a name here.
+        "--no-cache" => "/cache/enabled",
+        "--output" => "/output/dir",
+        "--spill" => "/spill/to",
+        "--trace" => "/output/trace",
+        _ => PLACES.get(&flag.strip_prefix("--")?.replace('-', "_"))?,
+    };
+    Some(place[1..].replace('/', "."))
+}
+
 pub(super) fn set(tables: &mut Tables, name: &str, setting: Setting) -> Result<()> {
     let Some(place) = PLACES.get(name) else {
         return Err(Error::usage(format!("unknown setting `{name}`{}", did_you_mean(name, names()))));

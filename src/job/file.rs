@@ -141,7 +141,7 @@ pub struct InputTable {
     /// Whether the first line of an edge list is a header: yes | no [default: found from content]
     #[cfg_attr(feature = "cli", arg(long, value_name = "yes|no", hide_possible_values = true, long_help = typed::HEADER))]
     pub header: Option<Header>,
-    /// The columns of a Parquet or Arrow file that hold the ends of edges, such as src,dst [default: the first two]
+    /// The names of the two columns of a Parquet or Arrow file that hold the ends of edges [default: the first two columns]
     #[cfg_attr(feature = "cli", arg(long, value_name = "TAIL,HEAD"))]
     pub columns: Option<ColumnNames>,
     /// The ids of an edge list, or of a Parquet or Arrow file, are names: any text, and vertices are in the order of its bytes
@@ -183,8 +183,10 @@ pub struct PartitionTable {
     #[cfg_attr(feature = "cli", arg(long, value_name = "N|auto"))]
     pub parts: Option<Parts>,
     /// The seed of partitioners that draw at random [default: 1]
+    // TOML has no larger numbers: neither a job file nor the settings of a report could hold them.
+    #[cfg_attr(feature = "cli", schemars(range(max = i64::MAX)))]
     #[serde(deserialize_with = "whole")]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "SEED"))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "SEED", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64)))]
     pub seed: Option<u64>,
     /// What is dropped from a partition before it is spilled: none | zero-indegree | direct [default: direct]
     #[cfg_attr(feature = "cli", arg(long, value_name = "LEVEL", hide_possible_values = true, long_help = typed::PRUNE))]
@@ -295,7 +297,7 @@ pub struct CountTable {
     /// What counts: auto | cpu | cuda; auto is a GPU where there is one [default: auto]
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME", hide_possible_values = true))]
     pub backend: Option<Backend>,
-    /// The GPUs that count: `all`, or numbers such as 0,1 [default: the driver's first]
+    /// The GPUs that count: `all`, or their numbers from 0 on [default: the driver's first]
     #[cfg_attr(feature = "cli", arg(long, value_name = "all|N,N"))]
     pub devices: Option<Devices>,
     /// A counting method of docs/methods.md [default: auto]

@@ -46,7 +46,7 @@ impl Job {
         if settings.run.dir.is_some() && inputs.iter().any(|path| path.as_os_str() == STANDARD_INPUT) {
             return Err(typist
                 .refuse("a run directory, but standard input cannot be read again on a later start")
-                .advice("write it to a file first, or leave out the run directory"));
+                .advice("write it to a file first, or count without a run directory"));
         }
         let output = &settings.output;
         let has_timeline = output.report.is_some() || output.trace.is_some();

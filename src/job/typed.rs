@@ -72,6 +72,11 @@ How vertices are assigned to partitions [default: auto]:
   metis                METIS, in a child process
   file:PATH            read from a file, as METIS writes it";
 
+// A flag gives one of the lines that a job file lists.
+pub(super) const SBATCH: &str = "\
+A line for the script that counts, as it is: a directive such as '#SBATCH --qos=long', or a command such as 'module load cuda'; may be repeated";
+pub(super) const MERGE_SBATCH: &str = "A line for the script that merges, as --sbatch";
+
 pub(super) const PRUNE: &str = "\
 What is dropped from a partition before it is spilled [default: direct]; with it, the partitioner auto is contiguous:
   none           nothing: the whole induced subgraph

@@ -62,7 +62,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::job::Mode;
     use crate::report::result::example::example;
-    use crate::report::{ClusterJobReport, ClusterReport, PreparedReport, ShardReport};
+    use crate::report::{ClusterJobReport, ClusterReport, DeviceResult, PreparedReport, ShardReport};
     use crate::vertices::degrees::DegreeBin;
     use trimill_system::timeline::{Recorder, SpanPlace, TimedWork, TrackKind};
 
@@ -92,6 +92,18 @@ pub(crate) mod tests {
         keys(&serde_json::to_string(value).unwrap())
     }
 
+    /// What is between backticks in a text.
+    pub(crate) fn named(text: &str) -> Vec<&str> {
+        text.split('`').skip(1).step_by(2).collect()
+    }
+
+    /// The fields in the first column of the table behind `heading`.
+    pub(crate) fn documented<'d>(document: &'d str, heading: &str) -> Vec<&'d str> {
+        let (_, below) = document.split_once(heading).expect(heading);
+        let rows = below.lines().skip_while(|line| !line.starts_with("| `")).take_while(|line| line.starts_with('|'));
+        rows.flat_map(|row| named(row.split('|').nth(1).unwrap())).collect()
+    }
+
     #[test]
     fn the_fields_are_the_documented_ones_in_their_order() {
         let result = example(1);
@@ -117,7 +129,7 @@ pub(crate) mod tests {
             ]
         );
         assert_eq!(keys_of(&result.stages[0]), ["name", "seconds", "bytes_in", "bytes_out"]);
-        let documented = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/result.md")).unwrap();
+        let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/result.md")).unwrap();
         let recorder = Recorder::new(Instant::now());
         let second = Duration::from_secs(1);
         let (kind, name, start) = (TrackKind::Stages, ("orient", None), Instant::now());
@@ -125,11 +137,17 @@ pub(crate) mod tests {
         recorder.record(SpanPlace::default(), work);
         let timeline = recorder.timeline(1.0);
         let (track, span) = (&timeline.tracks[0], &timeline.tracks[0].spans[0]);
-        let objects = [keys_of(&result), keys_of(&result.input), keys_of(&result.partitions[0])];
-        let recorded = [keys_of(&DegreeBin::default()), keys_of(track), keys_of(span)];
-        for field in [objects.concat(), recorded.concat()].concat() {
-            let cells = [format!("| `{field}` |"), format!("| `{field}`, "), format!(", `{field}` |")];
-            assert!(cells.iter().any(|cell| documented.contains(cell)), "docs/result.md lacks `{field}`");
+        for (heading, keys) in [
+            ("# The result of a count", keys_of(&result)),
+            ("## `input`", keys_of(&result.input)),
+            ("## `partitions`", keys_of(&result.partitions[0])),
+            ("## `devices`", keys_of(&DeviceResult::default())),
+            ("## `stages`", keys_of(&result.stages[0])),
+            ("## `degrees`", keys_of(&DegreeBin::default())),
+            ("| field of a track |", keys_of(track)),
+            ("| field of a span |", keys_of(span)),
+        ] {
+            assert_eq!(documented(&page, heading), keys, "docs/result.md: {heading}");
         }
         assert_eq!(keys_of(&timeline), ["seconds", "tracks"]);
     }
@@ -162,7 +180,7 @@ pub(crate) mod tests {
 
     #[test]
     fn the_fields_of_shards_are_documented() {
-        let documented = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/clusters.md")).unwrap();
+        let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/clusters.md")).unwrap();
         let one = std::num::NonZeroU32::MIN;
         let cluster = ClusterReport::new("run".into(), one, Vec::new(), Vec::new());
         let fields = [
@@ -172,11 +190,10 @@ pub(crate) mod tests {
             ("trimill run --json", keys_of(&ClusterJobReport::new("job", PreparedReport::default(), cluster))),
         ];
         for (command, keys) in fields {
-            let listed = documented.split(&format!("`{command}`:")).nth(1).unwrap().split("\n\n").next().unwrap();
+            let listed = page.split(&format!("`{command}`:")).nth(1).unwrap().split("\n\n").next().unwrap();
             // Text in parentheses explains a field and names none.
             let outside: String = listed.split(['(', ')']).step_by(2).collect();
-            let names: Vec<&str> = outside.split('`').skip(1).step_by(2).collect();
-            assert_eq!(keys, names, "{command}");
+            assert_eq!(keys, named(&outside), "{command}");
         }
     }
 }

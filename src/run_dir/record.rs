@@ -44,7 +44,7 @@ impl JobRecord {
             return Err(Error::usage(
                 "an input that is not a file, nor a URL with a strong ETag, cannot be identified on a later start",
             )
-            .advice("write it to a file first, or leave out --run-dir"));
+            .advice("write it to a file first, or count without --run-dir"));
         };
         let cut = &settings.partition;
         let mut assignment = Vec::new();

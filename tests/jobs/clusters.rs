@@ -48,7 +48,7 @@ impl Shared {
     /// The files of counts on edges and at vertices that the verifier writes.
     fn verified(&self) -> [String; 2] {
         let names = ["verified-edges.tsv", "verified-vertices.tsv"];
-        self.prints(&["verify", &self.input(), "--no-cache", "--per-edge", names[0], "--per-vertex", names[1]]);
+        self.prints(&["verify", &self.input(), "--per-edge", names[0], "--per-vertex", names[1]]);
         names.map(|name| self.read(name))
     }
 

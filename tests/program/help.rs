@@ -27,15 +27,47 @@ fn the_program_alone_ends_with_what_to_try_first() {
     assert!(all.contains("Usage: trimill") && !all.contains("Exit codes:\n"), "{all}");
 }
 
+fn described(command: &str) -> String {
+    let help = text(&trimill(&[command, "--help"]).stdout);
+    help.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn details_are_described_as_they_are_printed() {
+    for (command, tables) in [
+        ("count", "the tables of partitions, devices and stages"),
+        ("plan", "the partitions, the least host memory of each stage, and other numbers of parts"),
+        ("partition", "the tables of partitions and stages"),
+        ("prepare", "the table of stages"),
+    ] {
+        let help = described(command);
+        assert!(help.contains(&format!("--details Also print {tables} ")), "{help}");
+    }
+}
+
+/// What both the help and the schema say of a setting has no form that only a flag has.
+#[test]
+fn the_schema_describes_values_of_a_job_file() {
+    let schema = text(&trimill(&["schema"]).stdout);
+    let of_flags = ["such as 0,1", "such as src,dst", "may be repeated", "as --sbatch"];
+    let told = of_flags.into_iter().filter(|form| schema.contains(form)).collect::<Vec<_>>();
+    assert!(told.is_empty(), "{told:?}");
+}
+
 #[test]
 fn the_file_of_edges_is_described_as_it_is_written() {
-    let described = |command: &str| {
-        let help = text(&trimill(&[command, "--help"]).stdout);
-        help.split_whitespace().collect::<Vec<_>>().join(" ")
-    };
     let (truss, count) = (described("truss"), described("count"));
     assert!(truss.contains("u, v, trussness") && !truss.contains("u, v, triangles"), "{truss}");
     assert!(count.contains("u, v, triangles") && count.contains("With --truss the trussness"), "{count}");
+}
+
+/// A run directory has an input that can be read again.
+#[test]
+fn no_help_offers_standard_input_where_it_is_refused() {
+    for (command, takes) in [("count", true), ("partition", true), ("verify", true), ("prepare", false)] {
+        let help = text(&trimill(&[command, "--help"]).stdout);
+        assert_eq!(help.contains("`-` is standard input"), takes, "{command}: {help}");
+    }
 }
 
 #[test]

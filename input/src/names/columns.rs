@@ -28,12 +28,12 @@ impl Separator {
         if comma { Self::Comma } else { Self::Blanks }
     }
 
-    /// A command that keeps the columns whose numbers are appended.
-    pub(crate) const fn cut(self) -> &'static str {
+    /// A command that keeps two columns, numbered from 1. For `cut` each of several blanks would begin a column.
+    pub(crate) fn cut(self, one: usize, other: usize) -> String {
         match self {
-            Self::Tab => "cut -f",
-            Self::Comma => "cut -d, -f",
-            Self::Blanks => "cut -d' ' -f",
+            Self::Tab => format!("cut -f{one},{other} FILE > NEW"),
+            Self::Comma => format!("cut -d, -f{one},{other} FILE > NEW"),
+            Self::Blanks => format!("awk '{{print ${one}, ${other}}}' FILE > NEW"),
         }
     }
 

@@ -106,6 +106,9 @@ pub(crate) enum Command {
     /// Predict what each partition takes and whether it fits; counts nothing
     #[command(after_help = help::MORE, after_long_help = help::PLAN)]
     #[command(group(files()), mut_args(|arg| usual(without(arg, NOT_OF_PLAN), &["parts"])))]
+    #[command(mut_arg("details", |all| {
+        all.help("Also print the partitions, the least host memory of each stage, and other numbers of parts")
+    }))]
     Plan(GraphJobArgs),
     /// Cut a graph into partitions and keep them on disk; counts nothing
     #[command(after_help = help::MORE, after_long_help = help::PARTITION)]
@@ -114,6 +117,7 @@ pub(crate) enum Command {
         dir.required(true).group("files").help("The directory that receives the partitions and their manifest")
     }))]
     #[command(mut_arg("force", |force| force.help("Replace files that are there under the names of partitions")))]
+    #[command(mut_arg("details", |all| all.help("Also print the tables of partitions and stages")))]
     Partition(GraphJobArgs),
     /// Show what a spilled partition holds, or all of a directory
     #[command(after_help = help::INSPECT)]

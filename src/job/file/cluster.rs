@@ -71,9 +71,9 @@ pub struct ClusterTable {
     #[serde(deserialize_with = "whole")]
     #[cfg_attr(feature = "cli", arg(long, value_name = "N", value_parser = typed::from_one::<NonZeroU32>))]
     pub at_once: Option<NonZeroU32>,
-    /// A line for the script that counts, as it is: a directive such as '#SBATCH --qos=long', or a command such as 'module load cuda'; may be repeated
+    /// Lines for the script that counts, as they are: directives such as '#SBATCH --qos=long', or commands such as 'module load cuda'
     #[cfg_attr(feature = "cli", schemars(inner(regex(pattern = r"^[^\-\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"))))]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "LINE"))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "LINE", help = typed::SBATCH))]
     pub sbatch: Option<Vec<String>>,
     /// The most time of the merge [default: 1:00:00; where trusses are found, that of a task]
     #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^[A-Za-z0-9_./,:+@=-]+$")))]
@@ -83,8 +83,8 @@ pub struct ClusterTable {
     #[cfg_attr(feature = "cli", schemars(regex(pattern = r"^[A-Za-z0-9_./,:+@=-]+$")))]
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME", help_heading = "Merge"))]
     pub merge_partition: Option<String>,
-    /// A line for the script that merges, as --sbatch
+    /// Lines for the script that merges, such as those of `sbatch`
     #[cfg_attr(feature = "cli", schemars(inner(regex(pattern = r"^[^\-\x00-\x1f\x7f][^\x00-\x1f\x7f]*$"))))]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "LINE", help_heading = "Merge"))]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "LINE", help_heading = "Merge", help = typed::MERGE_SBATCH))]
     pub merge_sbatch: Option<Vec<String>>,
 }

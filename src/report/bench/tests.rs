@@ -2,7 +2,7 @@
 
 use super::example::example;
 use super::*;
-use crate::report::json::tests::keys_of;
+use crate::report::json::tests::{documented, keys_of, named};
 
 #[test]
 fn what_follows_from_the_runs() {
@@ -49,12 +49,21 @@ fn every_field_is_documented_and_comes_back() {
     report.graphs[0].methods[0].triangles = vec![u128::MAX];
     let text = serde_json::to_string(&report).unwrap();
     assert_eq!(serde_json::from_str::<BenchReport>(&text).unwrap(), report);
-    let documented = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/bench.md")).unwrap();
-    let graph = &report.graphs[0];
-    for field in [keys_of(&report), keys_of(graph), keys_of(&graph.methods[0])].concat() {
-        assert!(documented.contains(&format!("| `{field}` |")), "docs/bench.md lacks `{field}`");
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/bench.md")).unwrap();
+    let (graph, method) = (&report.graphs[0], &report.graphs[0].methods[0]);
+    for (heading, keys) in
+        [("## The JSON object", keys_of(&report)), ("### `graphs`", keys_of(graph)), ("### `methods`", keys_of(method))]
+    {
+        assert_eq!(documented(&page, heading), keys, "docs/bench.md: {heading}");
     }
-    for field in [keys_of(&report.machine), keys_of(&report.settings), keys_of(&graph.methods[0].runs[0])].concat() {
-        assert!(documented.contains(&format!("`{field}`")), "docs/bench.md lacks `{field}`");
+    // The rows of objects within these name their fields.
+    for (field, keys) in [
+        ("machine", keys_of(&report.machine)),
+        ("settings", keys_of(&report.settings)),
+        ("baseline", keys_of(&report.baseline)),
+        ("runs", keys_of(&method.runs[0])),
+    ] {
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{field}` |"))).expect(field);
+        assert_eq!(named(row)[1..], keys, "docs/bench.md: {field}");
     }
 }

@@ -228,7 +228,7 @@ fn a_pipe_and_a_link_to_nothing_are_refused_at_once() {
 #[test]
 fn an_input_that_cannot_be_read_again_is_a_usage_error() {
     let place = Place::new();
-    place.start_refused(2, "-", &["--format", "text"], &["standard input"]);
+    place.start_refused(2, "-", &["--format", "text"], &["standard input", "or count without a run directory"]);
     let pipe = place.path("pipe");
     make_pipe(&pipe);
     let feed = std::thread::spawn(move || fs::write(pipe, "0 1\n1 2\n2 0\n"));

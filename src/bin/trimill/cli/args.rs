@@ -2,9 +2,9 @@
 
 use std::ffi::OsStr;
 
-use clap::builder::TypedValueParser;
+use clap::builder::{Resettable, TypedValueParser};
 use clap::error::ErrorKind;
-use clap::{Arg, ArgAction, Args, Command};
+use clap::{Arg, ArgAction, Args, Command, Id};
 
 /// How an answer is printed.
 #[derive(Debug, Clone, Default, Args)]
@@ -46,6 +46,8 @@ pub(crate) fn without(arg: Arg, left_out: &str) -> Arg {
     let is_flag = matches!(arg.get_action(), ArgAction::SetTrue | ArgAction::SetFalse);
     let equals = is_flag || arg.is_require_equals_set();
     let arg = arg.hide(true).action(ArgAction::Set).num_args(0..=1).require_equals(equals);
+    // Else other options that need one of its group would name it.
+    let arg = arg.group(Resettable::<Id>::Reset).requires(Resettable::<Id>::Reset);
     arg.default_missing_value("").value_parser(NoSuchOption)
 }
 

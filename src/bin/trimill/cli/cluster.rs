@@ -20,6 +20,7 @@ const NOT_OF_HQ: &str = "time partition account at_once sbatch merge_time merge_
 /// `trimill prepare`
 #[derive(Debug, Args)]
 #[command(group(files()), mut_args(|arg| usual(without(arg, NOT_OF_PREPARE), &["shards"])))]
+#[command(mut_arg("inputs", |all| all.help("The graph's file, or several files or a directory of one graph")))]
 #[command(mut_arg("run_dir", |dir| {
     dir.required(true)
         .help_heading("Shards")
@@ -29,6 +30,7 @@ const NOT_OF_HQ: &str = "time partition account at_once sbatch merge_time merge_
 #[command(mut_arg("force", |force| {
     force.help("Have it replace a result that is there already, and files of vertices and edges that are there")
 }))]
+#[command(mut_arg("details", |all| all.help("Also print the table of stages")))]
 pub(crate) struct PrepareCommand {
     #[command(flatten)]
     pub(crate) graph: GraphJobArgs,

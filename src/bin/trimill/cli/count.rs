@@ -15,7 +15,8 @@ pub(super) const NOT_OF_TRUSS: &str = "truss";
 pub(super) const NOT_OF_PARTITION: &str = "Vertices Edges Truss Resume spill keep_spill output report against trace";
 /// Settings that `trimill verify` does not take: it counts the whole graph at once, in memory, on the cores.
 pub(super) const NOT_OF_VERIFY: &str = "Partition Spill Resume device_memory block_bytes backend devices method \
-    block_threads tile device_timeout prepare output lcc directed report against trace details";
+    block_threads tile device_timeout no_cache cache_dir cache_max prepare output lcc directed report against trace \
+    details";
 
 /// What `trimill count --shard` does not take, since `trimill prepare` got it.
 const NOT_OF_SHARD: &str = "inputs Input Partition Spill Vertices Edges Truss no_cache cache_dir cache_max block_bytes \

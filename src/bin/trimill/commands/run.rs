@@ -4,6 +4,7 @@
 
 use crate::text::table::{TableColumn, grid, or_dash, thousands};
 use crate::text::{reports, result};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
@@ -12,8 +13,8 @@ use super::{CommandContext, CommandOutcome, checks, count};
 use crate::cli::{AnswerArgs, JsonTo, RunCommand};
 use trimill::program::report::ClusterJobReport;
 use trimill::program::{
-    BatchJob, Failure, Job, Override, PageEntry, Paths, ResultKind, WORKER, batch, execute, guarded, json, kind_name,
-    paths, printable, shown, views,
+    BatchJob, Failure, Job, Override, PageEntry, Paths, ResultKind, WORKER, batch, execute, guarded, json, key_of,
+    kind_name, paths, printable, shown, views,
 };
 use trimill::{Bytes, Error, Kind, Result, RunResult};
 
@@ -30,7 +31,7 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
     if !command.check {
         faults.truncate(1);
     }
-    let mut faults = faults.into_iter().map(|fault| fault.at_if_unset(&command.file));
+    let mut faults = faults.into_iter().map(|fault| with_keys(fault.at_if_unset(&command.file)));
     if let Some(first) = faults.next() {
         for fault in faults {
             context.tell("", &fault);
@@ -39,13 +40,13 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
     }
     paths::check(&files)
         .and_then(|()| check_scripts(&jobs, context.program.as_deref()))
-        .map_err(|error| error.at_if_unset(&command.file))?;
+        .map_err(|error| with_keys(error.at_if_unset(&command.file)))?;
     if command.check {
         return check(&jobs, command.answer.json, context);
     }
     // Of all jobs, before the first starts.
     for BatchJob { name, job, .. } in &mut jobs {
-        job.check_machine().map_err(|error| error.in_job(Some(name)).at_if_unset(&command.file))?;
+        job.check_machine().map_err(|error| with_keys(error.in_job(Some(name)).at_if_unset(&command.file)))?;
         // The report does not show jobs that a cluster counts.
         job.has_timeline |= report.is_some() && job.cluster().is_none();
     }
@@ -78,16 +79,14 @@ pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Res
 
 /// Appends the keys of the flags that an error names: `trimill run` has no such flags.
 fn with_keys(error: Error) -> Error {
-    const KEYS: [(&str, &str); 5] = [
-        ("--device-memory", "memory.device"),
-        ("--host-memory", "memory.host"),
-        ("--block-bytes", "memory.block"),
-        ("--threads", "count.threads"),
-        ("--work-dir", "work.dir"),
-    ];
     let text = error.to_string();
-    let keys = KEYS.iter().filter(|(flag, key)| text.contains(flag) && !text.contains(key));
-    keys.fold(error, |error, (flag, key)| error.also(&format!("in a job file {flag} is `{key}`")))
+    // Between backticks are commands, also of other programs.
+    let named = text.split('`').step_by(2).flat_map(|part| part.match_indices("--").map(move |(at, _)| &part[at..]));
+    let end = |c: char| !c.is_ascii_lowercase() && c != '-';
+    let flags: BTreeSet<&str> = named.filter_map(|rest| rest.split(end).next()).collect();
+    let keys = flags.into_iter().filter_map(|flag| Some((flag, key_of(flag)?)));
+    let untold = keys.filter(|(_, key)| !text.contains(key.as_str()));
+    untold.fold(error, |error, (flag, key)| error.also(&format!("in a job file {flag} is `{key}`")))
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -214,7 +213,7 @@ fn check(jobs: &[BatchJob], as_json: bool, context: &mut CommandContext<'_>) -> 
         }
         // Skips this machine's memory: the jobs may be for another one.
         let checked = job.check_files_after(&made).and_then(|()| job.check_run_dir());
-        worst = worst.max(context.tell_failed(&of_job(name), checked));
+        worst = worst.max(context.tell_failed(&of_job(name), checked.map_err(with_keys)));
         // A cluster's results do not exist yet when the next job starts.
         if job.cluster().is_none() {
             made.extend(job.made());

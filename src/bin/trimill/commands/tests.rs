@@ -160,6 +160,8 @@ fn settings_for_a_gpu_are_refused_where_none_counts_and_those_of_a_method_where_
     }
     if !there {
         assert_eq!(run(&dir, "bench @/g.txt --devices all").kind(), Some(Kind::Usage));
+        let absent = run(&dir, "count @/g.txt --method lstc").end.unwrap_err().to_string();
+        assert!(absent.contains("--backend cpu, and leave out --devices and a --method of GPUs"), "{absent}");
     }
 }
 
@@ -174,6 +176,9 @@ fn settings_that_a_command_does_not_take_are_neither_shown_nor_accepted() {
         ("partition g --spill-dir s --keep-spill", "--keep-spill"),
         ("verify g --backend cpu", "--backend"),
         ("verify g --device-memory 1GiB", "--device-memory"),
+        ("verify g --no-cache", "--no-cache"),
+        ("verify g --cache-dir c", "--cache-dir"),
+        ("verify g --cache-max 1GiB", "--cache-max"),
         ("prepare g --run-dir r --spill-dir s", "--spill-dir"),
         ("merge r --method lstc", "--method"),
         ("cluster hq r --time 4:00:00", "--time"),
@@ -190,6 +195,11 @@ fn settings_that_a_command_does_not_take_are_neither_shown_nor_accepted() {
         }
         let help = found.render_long_help().to_string();
         assert!(!help.contains(&format!("{flag} ")) && !help.contains(&format!("{flag}\n")), "{line}: {help}");
+    }
+    // Nor are they named where `--force` needs one of a group.
+    for line in ["verify g --force", "prepare g --run-dir r --force", "partition g --force"] {
+        let error = Cli::try_parse_from(std::iter::once("trimill").chain(line.split(' '))).unwrap_err().to_string();
+        assert!(error.contains("required") && !error.contains("--keep-spill"), "{line}: {error}");
     }
     // An input after an unknown flag is not taken for the flag's value.
     let error = Cli::try_parse_from(["trimill", "plan", "--force", "g"]).unwrap_err().to_string();
@@ -223,6 +233,15 @@ fn zero_is_refused_in_plain_words() {
         }
     }
     assert!(seen >= 20, "{seen}");
+}
+
+/// So that the settings in a report can repeat the job.
+#[test]
+fn a_seed_is_one_that_a_job_file_can_hold() {
+    let typed = |seed: &str| Cli::try_parse_from(["trimill", "count", "g", "--seed", seed]);
+    assert!(typed("9223372036854775807").is_ok());
+    let error = typed("9223372036854775808").unwrap_err().to_string();
+    assert!(error.contains("'--seed <SEED>'") && error.contains("0..=9223372036854775807"), "{error}");
 }
 
 #[test]
@@ -386,6 +405,32 @@ fn advice_for_a_job_names_the_key_of_its_file() {
     let (_guard, dir) = folder();
     std::fs::write(dir.join("b.toml"), "[[job]]\ninput.path='g.txt'\ncache.enabled=false\nmemory.device='1'\n")
         .unwrap();
-    let run = run(&dir, "run @/b.toml");
-    assert!(run.err.contains("raise --device-memory") && run.err.contains("is `memory.device`"), "{}", run.err);
+    let memory = run(&dir, "run @/b.toml");
+    assert!(memory.err.contains("raise --device-memory"), "{}", memory.err);
+    assert!(memory.err.contains("in a job file --device-memory is `memory.device`"), "{}", memory.err);
+    // Could be a header or an arc: --header is named twice.
+    std::fs::write(dir.join("l.txt"), "3 2\n3 1\n3 2\n").unwrap();
+    std::fs::write(dir.join("b.toml"), "[[job]]\ninput.path='l.txt'\ncache.enabled=false\n").unwrap();
+    let header = run(&dir, "run @/b.toml").err;
+    let told = header.lines().filter_map(|line| line.strip_prefix("error: ")).collect::<String>();
+    assert_eq!(told.matches("in a job file --header is `input.header`").count(), 1, "{header}");
+    // Before a job begins.
+    std::fs::write(dir.join("b.toml"), "[[job]]\ninput={path='g.txt',format='bin-u32',header='yes'}\n").unwrap();
+    let refused = run(&dir, "run @/b.toml").end.unwrap_err().to_string();
+    assert!(refused.contains("--header for a file") && refused.contains("is `input.header`"), "{refused}");
+}
+
+#[test]
+fn every_flag_of_a_job_has_a_key() {
+    use trimill::program::{Tables, key_of};
+    let tables = serde_json::to_value(Tables::default()).unwrap();
+    let job = <Tables as clap::Args>::augment_args(clap::Command::new("job"));
+    let flags: Vec<String> = job.get_arguments().filter_map(|arg| Some(format!("--{}", arg.get_long()?))).collect();
+    assert!(flags.len() > 40, "{flags:?}");
+    for flag in flags {
+        let key = key_of(&flag).unwrap_or_else(|| panic!("{flag}"));
+        assert!(tables.pointer(&format!("/{}", key.replace('.', "/"))).is_some(), "{flag}: {key}");
+    }
+    assert_eq!(key_of("--metis-contract").as_deref(), Some("partition.metis.contract"));
+    assert_eq!([key_of("--features"), key_of("--path")], [None, None]);
 }
