@@ -229,7 +229,10 @@ pub(super) fn note_cut<'l>(lists: impl Iterator<Item = (Option<u64>, &'l InputFi
 
 impl FirstContent {
     fn check_separators(&self, file: &InputFile, index: bool) -> Result<()> {
-        if !mixes_separators(&self.text, index.then(|| Separator::of(&self.text).byte())) {
+        let separator = Separator::of(&self.text);
+        // An index column ends at a comma, or blanks separate it, too.
+        let in_index = index && separator != Separator::Comma && mixes_separators(&self.text, None);
+        if !in_index && !mixes_separators(&self.text, index.then(|| separator.byte())) {
             return Ok(());
         }
         let found = format!("'{}', with commas and blanks between columns", shown(self.text.trim_ascii()));

@@ -23,7 +23,7 @@ impl Properties {
         let path = &files.properties;
         if !path.is_file() {
             return Err(Error::missing(path)
-                .expected("the properties of a BVGraph beside its .graph")
+                .expected(format!("the properties of the BVGraph {}", files.graph.display()))
                 .advice("fetch it too, or name both if it is in another folder; if the .graph is of another format, name that with --format"));
         }
         let text = std::fs::read(path).map_err(|e| Error::read(path, e))?;

@@ -65,6 +65,7 @@ fn bad_text_is_refused_with_its_line() {
         (",1 2\n", 1, "two non-negative integers"),
         ("15\t1,003\n", 1, "with commas and blanks"),
         ("u v w\n# c\n1,002 15\n", 3, "with commas and blanks"),
+        (",src,dst,w\n0,2\t1\t1\n", 2, "with commas and blanks"),
         ("\"1,002\",\"1,009\"\n", 1, "without quotes and without commas"),
         ("c 9th challenge: roads\nc\np sp 3 2\na 1 2 7\n", 1, "looks like a DIMACS file"),
         ("c graph\np ds 3 2\n1 2\n", 2, "sed -n 's/^[ae] *//; /^[0-9]/p'"),
