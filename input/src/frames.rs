@@ -1,5 +1,5 @@
-//! A file of several zstd frames (`pzstd`, concatenated files), decoded by all threads: frames that lie wholly in a buffer in parallel, larger or
-//! damaged ones as a stream. Memory per thread: [`PACKED`] bytes of the file, [`PLAIN`] of frames.
+//! A file of several zstd frames (`pzstd`, concatenated files), decoded by its share of the threads: frames that lie wholly in a buffer in parallel,
+//! larger or damaged ones as a stream. Memory per thread: [`PACKED`] bytes of the file, [`PLAIN`] of frames.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
@@ -26,6 +26,7 @@ type Single<'a> = BufReader<Decoder<'a, BufReader<Pread<'a>>>>;
 pub(super) struct Frames<'a> {
     file: &'a Storage,
     task: Option<&'a Task>,
+    threads: usize,
     at: u64,
     packed: Vec<u8>,
     rest: Option<Pread<'a>>,
@@ -38,16 +39,16 @@ pub(super) struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    pub(super) fn new(file: &'a Storage, task: Option<&'a Task>) -> Self {
+    pub(super) fn new(file: &'a Storage, task: Option<&'a Task>, threads: usize) -> Self {
         let (packed, spare, ready) = (Vec::new(), Vec::new(), VecDeque::new());
-        Self { file, task, at: 0, packed, rest: None, spare, ready, next: 0, single: None, is_single: false }
+        Self { file, task, threads, at: 0, packed, rest: None, spare, ready, next: 0, single: None, is_single: false }
     }
 
     /// Decodes the next frames into `ready`, or begins to stream a single one; false at the end of the file.
     fn decode(&mut self) -> io::Result<bool> {
-        if !self.is_single && rayon::current_num_threads() >= FEWEST_THREADS {
-            let Self { file, packed, .. } = self;
-            let (most, before) = (PACKED * rayon::current_num_threads(), packed.len());
+        if !self.is_single && self.threads >= FEWEST_THREADS {
+            let Self { file, packed, threads, .. } = self;
+            let (most, before) = (PACKED * *threads, packed.len());
             if packed.capacity() == 0 {
                 *packed = with_capacity(most);
             }
@@ -70,13 +71,13 @@ impl<'a> Frames<'a> {
 
     /// Decodes the frames that are wholly in memory, if there are several, up to the first that must be streamed.
     fn decode_in_parallel(&mut self) {
-        let Self { packed, spare, ready, .. } = self;
+        let Self { packed, spare, ready, threads, .. } = self;
         let (mut frames, mut end, mut plain) = (Vec::new(), 0, 0);
         while let Some(size) = find_frame_compressed_size(&packed[end..]).ok().filter(|&size| size > 0) {
             // A frame need not state the size of its contents; a damaged one may state any size.
             let contents = get_frame_content_size(&packed[end..]).ok().flatten().unwrap_or(PLAIN);
             plain = contents.saturating_add(plain);
-            if plain > PLAIN * rayon::current_num_threads() as u64 && !frames.is_empty() {
+            if plain > PLAIN * *threads as u64 && !frames.is_empty() {
                 break;
             }
             // Rounded up, so that frames of similar lengths can have each other's buffers.
@@ -168,7 +169,7 @@ mod tests {
         let frame = zstd::bulk::compress(b"0 1\n", 1).unwrap();
         let file = stored(&frame.repeat(1000));
         let (ready, room) = on(FEWEST_THREADS, || {
-            let mut frames = Frames::new(&file, None);
+            let mut frames = Frames::new(&file, None, FEWEST_THREADS);
             assert_eq!(frames.fill_buf().unwrap(), b"0 1\n");
             (frames.ready.len(), frames.ready.iter().map(Vec::capacity).sum::<usize>())
         });

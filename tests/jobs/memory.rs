@@ -103,6 +103,17 @@ fn no_stage_takes_more_than_the_budget() {
     assert_eq!(std::fs::read_dir(place.path("work")).unwrap().count(), 0);
 }
 
+/// Each of many files has blocks that wait to be parsed: of comments, so that the graph takes no memory.
+#[test]
+fn many_compressed_files_take_no_more_than_the_budget() {
+    let place = Place::new();
+    let comment = format!("# {}\n", "-".repeat(61));
+    let packed = gz("0 1\n1 2\n2 0\n".to_owned() + &comment.repeat((6 << 20) / comment.len()));
+    std::fs::create_dir(place.path("parts")).unwrap();
+    (0..16).for_each(|part| drop(place.write(format!("parts/{part}.txt.gz"), &packed)));
+    within_budget(&place, "parts", "--no-cache --threads 8 --host-memory 40MiB", 1);
+}
+
 #[test]
 fn many_vertices_take_no_more_than_the_budget() {
     let place = Place::new();
