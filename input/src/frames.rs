@@ -7,7 +7,8 @@ use std::io::{self, BufRead, BufReader, Read};
 use zstd::stream::read::Decoder;
 use zstd::zstd_safe::{find_frame_compressed_size, get_frame_content_size};
 
-use super::storage::{Pread, Storage};
+use super::file::InputFile;
+use super::storage::Pread;
 use trimill_system::control::Task;
 use trimill_system::mapped::with_capacity;
 use trimill_system::parallel;
@@ -23,8 +24,27 @@ const FEWEST_THREADS: usize = 4;
 
 type Single<'a> = BufReader<Decoder<'a, BufReader<Pread<'a>>>>;
 
+/// A decoder of frames whose windows have at most 2^`window` bytes.
+pub(super) fn decoder<R: BufRead>(from: R, window: u32) -> io::Result<Decoder<'static, R>> {
+    let mut decoder = Decoder::with_buffer(from)?;
+    decoder.window_log_max(window)?;
+    Ok(decoder)
+}
+
+/// The bytes of the window of the frame that begins so, if its header states them.
+pub(super) fn window(head: &[u8]) -> Option<u64> {
+    match *head {
+        // The flag says that the window is as long as the contents.
+        [0x28, 0xb5, 0x2f, 0xfd, flags, window, ..] if flags & 0x20 == 0 => {
+            let eighth = 1u64 << (7 + (window >> 3));
+            Some(eighth * (8 + u64::from(window & 7)))
+        }
+        _ => None,
+    }
+}
+
 pub(super) struct Frames<'a> {
-    file: &'a Storage,
+    file: &'a InputFile,
     task: Option<&'a Task>,
     threads: usize,
     at: u64,
@@ -39,7 +59,7 @@ pub(super) struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    pub(super) fn new(file: &'a Storage, task: Option<&'a Task>, threads: usize) -> Self {
+    pub(super) fn new(file: &'a InputFile, task: Option<&'a Task>, threads: usize) -> Self {
         let (packed, spare, ready) = (Vec::new(), Vec::new(), VecDeque::new());
         Self { file, task, threads, at: 0, packed, rest: None, spare, ready, next: 0, single: None, is_single: false }
     }
@@ -47,8 +67,9 @@ impl<'a> Frames<'a> {
     /// Decodes the next frames into `ready`, or begins to stream a single one; false at the end of the file.
     fn decode(&mut self) -> io::Result<bool> {
         if !self.is_single && self.threads >= FEWEST_THREADS {
-            let Self { file, packed, threads, .. } = self;
-            let (most, before) = (PACKED * *threads, packed.len());
+            let (file, most) = (&self.file.file, PACKED * self.threads);
+            let Self { packed, .. } = self;
+            let before = packed.len();
             if packed.capacity() == 0 {
                 *packed = with_capacity(most);
             }
@@ -61,11 +82,12 @@ impl<'a> Frames<'a> {
         }
         (self.packed, self.rest) = (Vec::new(), None);
         self.is_single = false;
-        let mut from = BufReader::with_capacity(1 << 18, Pread::new(self.file, self.at, self.task));
+        let mut from = BufReader::with_capacity(1 << 18, Pread::new(&self.file.file, self.at, self.task));
         if from.fill_buf()?.is_empty() {
             return Ok(false);
         }
-        self.single = Some(BufReader::with_capacity(1 << 18, Decoder::with_buffer(from)?.single_frame()));
+        let frame = decoder(from, self.file.zstd_window)?.single_frame();
+        self.single = Some(BufReader::with_capacity(1 << 18, frame));
         Ok(true)
     }
 
@@ -161,13 +183,15 @@ impl Read for Frames<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::stored;
     use trimill_system::parallel::on;
 
     #[test]
     fn frames_take_the_memory_of_their_contents() {
         let frame = zstd::bulk::compress(b"0 1\n", 1).unwrap();
-        let file = stored(&frame.repeat(1000));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("g.txt.zst");
+        std::fs::write(&path, frame.repeat(1000)).unwrap();
+        let file = InputFile::open(&path).unwrap().ok().unwrap();
         let (ready, room) = on(FEWEST_THREADS, || {
             let mut frames = Frames::new(&file, None, FEWEST_THREADS);
             assert_eq!(frames.fill_buf().unwrap(), b"0 1\n");

@@ -1,5 +1,7 @@
 //! The host memory that the program takes: the floors that `plan` names are enough, and no stage exceeds the budget.
 
+use std::io::Write;
+
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use trimill::Bytes;
@@ -112,6 +114,17 @@ fn many_compressed_files_take_no_more_than_the_budget() {
     std::fs::create_dir(place.path("parts")).unwrap();
     (0..16).for_each(|part| drop(place.write(format!("parts/{part}.txt.gz"), &packed)));
     within_budget(&place, "parts", "--no-cache --threads 8 --host-memory 40MiB", 1);
+}
+
+#[test]
+fn a_window_of_zstd_that_the_budget_has_no_memory_for_is_refused() {
+    let place = Place::new();
+    let mut packed = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    packed.window_log(27).unwrap();
+    packed.write_all(b"0 1\n1 2\n2 0\n").unwrap();
+    place.write("long.txt.zst", packed.finish().unwrap());
+    assert_refused(&place, "long.txt.zst", "--no-cache --host-memory 40MiB", "needs a window of 128.0 MiB");
+    within_budget(&place, "long.txt.zst", "--no-cache --host-memory 1GiB", 1);
 }
 
 #[test]
