@@ -18,25 +18,29 @@ pub(super) struct ReadSizes {
     /// The most bytes of the dictionaries of a table's columns, all together.
     #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
     pub(super) dictionaries: u64,
-    /// The most bytes of the windows of all zstd streams that are read at once.
-    pub(super) zstd_windows: u64,
+    /// The most bytes that decoders take of all that is read at once: windows of zstd, pages of Parquet.
+    pub(super) decoders: u64,
 }
 
 impl ReadSizes {
     /// 8 MiB per task take about 10 ms to parse.
-    pub(super) const USUAL: Self = Self { window: 8 << 20, dictionaries: 1 << 30, zstd_windows: u64::MAX };
+    pub(super) const USUAL: Self = Self { window: 8 << 20, dictionaries: 1 << 30, decoders: u64::MAX };
 
     /// For `threads` readers that may take `bytes` together: two windows each. Dictionaries take as much, half of which may be unused capacity.
-    /// Windows of zstd, which most files do not need, may take half of the memory, of which `bytes` are an eighth.
+    /// Decoders, which most files do not need, may take half of the memory, of which `bytes` are an eighth.
     pub(super) fn within(bytes: u64, threads: u64) -> Self {
         let window = (bytes / 2 / threads).clamp(256 << 10, Self::USUAL.window);
-        Self { window, dictionaries: bytes / 2, zstd_windows: 4 * bytes }
+        Self { window, dictionaries: bytes / 2, decoders: 4 * bytes }
     }
 
-    /// [`InputFile::zstd_window`] of each of so many files, which the current pool reads at once. Always enough for zstd's usual level.
+    /// The bytes of one of so many decoders, of which each thread of the current pool uses one at a time.
+    pub(super) fn decoder(self, many: usize) -> u64 {
+        self.decoders / many.clamp(1, rayon::current_num_threads()) as u64
+    }
+
+    /// [`InputFile::zstd_window`] of each of so many files. Always enough for zstd's usual level.
     pub(super) fn zstd_window(self, files: usize) -> u32 {
-        let streams = files.clamp(1, rayon::current_num_threads()) as u64;
-        (self.zstd_windows / streams).clamp(2 << 20, 1 << WIDEST_ZSTD).ilog2()
+        self.decoder(files).clamp(2 << 20, 1 << WIDEST_ZSTD).ilog2()
     }
 }
 

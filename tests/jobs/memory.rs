@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use ::parquet::column::writer::ColumnWriter;
+use ::parquet::file::properties::WriterProperties;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use trimill::Bytes;
@@ -13,6 +15,7 @@ use crate::common::arcs_of_pairs;
 use crate::common::job::typed;
 use crate::common::packed::gz;
 use crate::common::place::{Place, number_after, stderr};
+use crate::common::tables::parquet;
 
 /// Runs a command of the program and parses its answer, or the failure printed instead.
 fn answer<T: DeserializeOwned>(place: &Place, command: &str, input: &str, options: &str) -> T {
@@ -125,6 +128,21 @@ fn a_window_of_zstd_that_the_budget_has_no_memory_for_is_refused() {
     place.write("long.txt.zst", packed.finish().unwrap());
     assert_refused(&place, "long.txt.zst", "--no-cache --host-memory 40MiB", "needs a window of 128.0 MiB");
     within_budget(&place, "long.txt.zst", "--no-cache --host-memory 1GiB", 1);
+}
+
+#[test]
+fn a_page_of_parquet_that_the_budget_has_no_memory_for_is_refused() {
+    let place = Place::new();
+    let properties = WriterProperties::builder().set_dictionary_enabled(false);
+    let one_page = properties.set_data_page_size_limit(1 << 30).set_data_page_row_count_limit(1 << 30).build();
+    let table = parquet("required int32 u; required int32 v;", one_page, [()], |_, end, column| {
+        let ColumnWriter::Int32ColumnWriter(writer) = column else { panic!("another type") };
+        let ids: Vec<i32> = (0..1 << 20).map(|row| (row + end as i32) % 3).collect();
+        writer.write_batch(&ids, None, None).map(drop).unwrap();
+    });
+    place.write("g.parquet", table);
+    assert_refused(&place, "g.parquet", "--no-cache --host-memory 40MiB", "a page of 4194304 bytes");
+    within_budget(&place, "g.parquet", "--no-cache --host-memory 1GiB", 1);
 }
 
 #[test]

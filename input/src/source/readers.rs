@@ -44,7 +44,7 @@ pub(super) fn open_reader(
         }
         Format::Npy => Box::new(Npy::open(files, window)?),
         #[cfg(feature = "parquet")]
-        Format::Parquet => Box::new(crate::parquet::Parquet::open(files, reading)?),
+        Format::Parquet => Box::new(crate::parquet::Parquet::open(files, reading, how)?),
         #[cfg(feature = "parquet")]
         Format::Arrow => Box::new(crate::arrow::Arrow::open(files, reading, how)?),
         #[cfg(not(feature = "parquet"))]
