@@ -81,10 +81,17 @@ fn explain(bytes: &[u8], start: usize, columns: Columns) -> DeliveryFailure {
     }
     // Two numbers before a quote are separated as they should be, so the quote is what is wrong.
     let up_to_quote = memchr::memrchr(b'"', line).and_then(|quote| Columns::of(&line[..quote], columns.index));
-    let mut words = split(line).skip(usize::from(columns.index.is_some()));
+    let index = usize::from(columns.index.is_some());
+    let mut between_commas = line.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).skip(index);
+    let is_empty = match (between_commas.next(), between_commas.next()) {
+        (Some(b""), Some(_)) => true,
+        (Some(tail), Some(b"")) => whole(tail).is_some(),
+        _ => false,
+    };
+    let mut words = split(line).skip(index);
     let found = match (words.next(), words.next()) {
         (Some(tail), _) if whole(tail).is_none() => describe(tail),
-        (Some(_), Some(head)) if whole(head).is_none() => describe(head),
+        (Some(_), Some(head)) if whole(head).is_none() && !is_empty => describe(head),
         (Some(_), Some(_)) if up_to_quote.is_some() => {
             let error =
                 Error::data("", "a quote that is not closed in its line").expected("a row of a table in each line");
