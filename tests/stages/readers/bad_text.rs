@@ -128,6 +128,8 @@ fn bad_matrices_are_refused() {
     ] {
         folder.refuses("bad.mtx", text, parts);
     }
+    let of_names = read(&folder.write("bad.mtx", format!("{banner}\n3 3 1\nann bob\n"))).unwrap_err().to_string();
+    assert!(of_names.contains("bad.mtx:3: 'ann'") && !of_names.contains("--names"), "{of_names}");
     let whole = std::fs::read_to_string(data("karate.mtx")).unwrap();
     let cut = whole.lines().take(60).map(|line| format!("{line}\n")).collect::<String>();
     folder.refuses("karate.mtx", cut, &["entries; expected 78 entries, as the header says"]);
