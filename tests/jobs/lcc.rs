@@ -168,6 +168,10 @@ fn a_graph_may_be_compressed_or_in_an_archive() {
         assert_eq!(text(&found), "1 0.5\n2 0.5\n3 1\n4 0\n", "{input}");
     };
     is("g.properties");
+    for name in ["g.e", "g.v", "g.properties"] {
+        place.write(name, ["\u{feff}".as_bytes(), &bytes(name)[..]].concat());
+    }
+    is("g.properties");
     for name in ["g.e", "g.v", "g.tar"] {
         place.write(format!("{name}.zst"), zst(bytes(name)));
     }
