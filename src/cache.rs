@@ -33,6 +33,9 @@ pub struct Origin {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub version: String,
     pub format: Format,
+    /// Whether the user named the format: then contents are not checked, and raw numbers that begin like an archive are not unpacked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub named: bool,
     /// Whether the first line of edge lists was a header, if the user said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub header: Option<Header>,

@@ -91,6 +91,15 @@ fn as_archive(file: &InputFile, format: Option<Format>) -> Result<Option<Archive
         return Ok((!is_matrix).then_some(Archive::Zip(archive)));
     }
     let head = file.readable_head(tar::BLOCK as u64)?;
+    // A SciPy matrix begins likewise, and may be compressed.
+    if let Some((command, _)) = file.compression.map(Compression::names)
+        && is_zip(&head)
+        && file.name().file_stem().is_some_and(|name| is_named(Path::new(name)))
+    {
+        return Err(Error::data(&file.path, "is a zip archive that was compressed again")
+            .expected("a zip archive as it is")
+            .advice(format!("decompress it: {command} -dc FILE | trimill count -")));
+    }
     Ok(tar::is_header(&head, is_named(file.name())).then_some(Archive::Tar))
 }
 

@@ -85,7 +85,7 @@ impl Arrow {
         let tables: Vec<ArrowFile> = files.into_iter().map(open).collect::<Result<_>>()?;
         let ends = |table: &ArrowFile| table.columns.each_ref().map(|column| column.name.clone());
         check_alike(tables.iter().map(|table| (&*table.file.path, ends(table))))?;
-        let ReadSizes { window, dictionaries } = how.sizes;
+        let ReadSizes { window, dictionaries, .. } = how.sizes;
         Ok(Self { tables, window, names: reading.names, dictionaries, work_dir: how.work_dir.to_path_buf() })
     }
 

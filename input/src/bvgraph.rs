@@ -132,7 +132,7 @@ impl Bvgraph {
             work.chunk = chunks.next(self, |_| {})?;
             Ok(work.chunk.is_some())
         };
-        produce_and_drain(control, next, decode)?;
+        produce_and_drain(rayon::current_num_threads(), control, next, decode)?;
         self.check_arcs(found.into_inner())?;
         Ok(self.properties.arcs)
     }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Once};
 use rustix::fs::{Mode, OFlags};
 
 use super::compression::{Compression, GzipMembers, not_read};
+use super::frames;
 use super::hints::{TELLING, in_place_of_a_graph};
 use super::parallel::chunks;
 use super::pipe::Pipe;
@@ -17,12 +18,15 @@ use super::spool::{Spool, plain_at_least};
 use super::stat::Stat;
 use super::storage::{FilePart, Pread, RemoteBytes, Storage};
 use trimill_system::control::{Control, Task};
-use trimill_system::{Error, Result};
+use trimill_system::{Bytes, Error, Result};
 
 /// The fewest bytes of a gzip file: header, empty block, checksum.
 const SMALLEST_PACKED: u64 = 18;
 
-/// Part of zstd's error for a frame made with `--long=28` or more.
+/// The logarithm of the largest window with which zstd decompresses without an option.
+pub(super) const WIDEST_ZSTD: u32 = 27;
+
+/// Part of zstd's error for a frame with a larger window than it may use.
 const WIDE_WINDOW: &str = "requires too much memory";
 
 /// An open file that is not empty and can be read at any position.
@@ -34,6 +38,8 @@ pub(super) struct InputFile {
     pub(super) file: Storage,
     pub(super) bytes: u64,
     pub(super) compression: Option<Compression>,
+    /// The logarithm of the largest window that its zstd frames may need.
+    pub(super) zstd_window: u32,
     /// Whether it was copied from standard input or a pipe, so that no path leads to these bytes.
     pub(super) spooled: bool,
 }
@@ -93,7 +99,8 @@ impl InputFile {
         if bytes == 0 {
             return Err(Error::data(path, "is empty and holds no arcs").expected("a file that holds a graph"));
         }
-        let mut input = Self { path: path.to_path_buf(), member: None, file, bytes, compression: None, spooled };
+        let (member, compression, zstd_window) = (None, None, WIDEST_ZSTD);
+        let mut input = Self { path: path.to_path_buf(), member, file, bytes, compression, zstd_window, spooled };
         let head = input.raw_head(TELLING)?;
         if let Some(error) = in_place_of_a_graph(&head).or_else(|| not_read(&head, Some(path))) {
             return Err(error.at(path));
@@ -146,7 +153,8 @@ impl InputFile {
         if self.compression.is_none() || Compression::is_named(&self.name().to_string_lossy()) {
             return Ok(self.compression.is_some());
         }
-        let decoded = self.stream(None)?.take(1 << 16).read_to_end(&mut Vec::new());
+        let wide = Self { zstd_window: WIDEST_ZSTD, ..self.clone() };
+        let decoded = wide.stream(None)?.take(1 << 16).read_to_end(&mut Vec::new());
         Ok(self.bytes >= SMALLEST_PACKED && decoded.map_or_else(|e| e.kind() == io::ErrorKind::UnexpectedEof, |_| true))
     }
 
@@ -194,7 +202,7 @@ impl InputFile {
             None => Box::new(raw),
             Some(Compression::Gzip) => Box::new(BufReader::with_capacity(1 << 18, GzipMembers::new(raw))),
             Some(Compression::Zstd) => {
-                let decoder = zstd::stream::read::Decoder::with_buffer(raw).map_err(|e| Error::read(&self.path, e))?;
+                let decoder = frames::decoder(raw, self.zstd_window).map_err(|e| Error::read(&self.path, e))?;
                 Box::new(BufReader::with_capacity(1 << 18, decoder))
             }
             Some(Compression::Bzip2) => {
@@ -207,6 +215,16 @@ impl InputFile {
         let Some((name, suffix)) = self.compression.map(Compression::names).filter(|_| !wraps_own_error(&error)) else {
             return Error::read(&self.path, error);
         };
+        if error.to_string().contains(WIDE_WINDOW) && self.zstd_window < WIDEST_ZSTD {
+            let there = 1u64 << self.zstd_window;
+            let needed = self.raw_head(6).ok().and_then(|head| frames::window(&head)).filter(|&needed| needed > there);
+            let needed =
+                needed.map_or_else(|| format!("more than {}", Bytes(there)), |needed| Bytes(needed).to_string());
+            return Error::memory(format!("the zstd stream needs a window of {needed}"))
+                .at(&self.path)
+                .expected(format!("at most {}, which the host's budget has for it", Bytes(there)))
+                .advice("raise --host-memory, or decompress it: zstd -dc --long=31 FILE | trimill count -");
+        }
         if error.to_string().contains(WIDE_WINDOW) {
             return Error::data(&self.path, "the zstd stream needs a window of more than 128 MiB")
                 .expected("a window that zstd decompresses without an option")

@@ -1,5 +1,5 @@
-//! A file of several zstd frames (`pzstd`, concatenated files), decoded by all threads: frames that lie wholly in a buffer in parallel, larger or
-//! damaged ones as a stream. Memory per thread: [`PACKED`] bytes of the file, [`PLAIN`] of frames.
+//! A file of several zstd frames (`pzstd`, concatenated files), decoded by its share of the threads: frames that lie wholly in a buffer in parallel,
+//! larger or damaged ones as a stream. Memory per thread: [`PACKED`] bytes of the file, [`PLAIN`] of frames.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
@@ -7,7 +7,8 @@ use std::io::{self, BufRead, BufReader, Read};
 use zstd::stream::read::Decoder;
 use zstd::zstd_safe::{find_frame_compressed_size, get_frame_content_size};
 
-use super::storage::{Pread, Storage};
+use super::file::InputFile;
+use super::storage::Pread;
 use trimill_system::control::Task;
 use trimill_system::mapped::with_capacity;
 use trimill_system::parallel;
@@ -23,9 +24,29 @@ const FEWEST_THREADS: usize = 4;
 
 type Single<'a> = BufReader<Decoder<'a, BufReader<Pread<'a>>>>;
 
+/// A decoder of frames whose windows have at most 2^`window` bytes.
+pub(super) fn decoder<R: BufRead>(from: R, window: u32) -> io::Result<Decoder<'static, R>> {
+    let mut decoder = Decoder::with_buffer(from)?;
+    decoder.window_log_max(window)?;
+    Ok(decoder)
+}
+
+/// The bytes of the window of the frame that begins so, if its header states them.
+pub(super) fn window(head: &[u8]) -> Option<u64> {
+    match *head {
+        // The flag says that the window is as long as the contents.
+        [0x28, 0xb5, 0x2f, 0xfd, flags, window, ..] if flags & 0x20 == 0 => {
+            let eighth = 1u64 << (7 + (window >> 3));
+            Some(eighth * (8 + u64::from(window & 7)))
+        }
+        _ => None,
+    }
+}
+
 pub(super) struct Frames<'a> {
-    file: &'a Storage,
+    file: &'a InputFile,
     task: Option<&'a Task>,
+    threads: usize,
     at: u64,
     packed: Vec<u8>,
     rest: Option<Pread<'a>>,
@@ -38,16 +59,17 @@ pub(super) struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    pub(super) fn new(file: &'a Storage, task: Option<&'a Task>) -> Self {
+    pub(super) fn new(file: &'a InputFile, task: Option<&'a Task>, threads: usize) -> Self {
         let (packed, spare, ready) = (Vec::new(), Vec::new(), VecDeque::new());
-        Self { file, task, at: 0, packed, rest: None, spare, ready, next: 0, single: None, is_single: false }
+        Self { file, task, threads, at: 0, packed, rest: None, spare, ready, next: 0, single: None, is_single: false }
     }
 
     /// Decodes the next frames into `ready`, or begins to stream a single one; false at the end of the file.
     fn decode(&mut self) -> io::Result<bool> {
-        if !self.is_single && rayon::current_num_threads() >= FEWEST_THREADS {
-            let Self { file, packed, .. } = self;
-            let (most, before) = (PACKED * rayon::current_num_threads(), packed.len());
+        if !self.is_single && self.threads >= FEWEST_THREADS {
+            let (file, most) = (&self.file.file, PACKED * self.threads);
+            let Self { packed, .. } = self;
+            let before = packed.len();
             if packed.capacity() == 0 {
                 *packed = with_capacity(most);
             }
@@ -60,23 +82,24 @@ impl<'a> Frames<'a> {
         }
         (self.packed, self.rest) = (Vec::new(), None);
         self.is_single = false;
-        let mut from = BufReader::with_capacity(1 << 18, Pread::new(self.file, self.at, self.task));
+        let mut from = BufReader::with_capacity(1 << 18, Pread::new(&self.file.file, self.at, self.task));
         if from.fill_buf()?.is_empty() {
             return Ok(false);
         }
-        self.single = Some(BufReader::with_capacity(1 << 18, Decoder::with_buffer(from)?.single_frame()));
+        let frame = decoder(from, self.file.zstd_window)?.single_frame();
+        self.single = Some(BufReader::with_capacity(1 << 18, frame));
         Ok(true)
     }
 
     /// Decodes the frames that are wholly in memory, if there are several, up to the first that must be streamed.
     fn decode_in_parallel(&mut self) {
-        let Self { packed, spare, ready, .. } = self;
+        let Self { packed, spare, ready, threads, .. } = self;
         let (mut frames, mut end, mut plain) = (Vec::new(), 0, 0);
         while let Some(size) = find_frame_compressed_size(&packed[end..]).ok().filter(|&size| size > 0) {
             // A frame need not state the size of its contents; a damaged one may state any size.
             let contents = get_frame_content_size(&packed[end..]).ok().flatten().unwrap_or(PLAIN);
             plain = contents.saturating_add(plain);
-            if plain > PLAIN * rayon::current_num_threads() as u64 && !frames.is_empty() {
+            if plain > PLAIN * *threads as u64 && !frames.is_empty() {
                 break;
             }
             // Rounded up, so that frames of similar lengths can have each other's buffers.
@@ -160,15 +183,17 @@ impl Read for Frames<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::stored;
     use trimill_system::parallel::on;
 
     #[test]
     fn frames_take_the_memory_of_their_contents() {
         let frame = zstd::bulk::compress(b"0 1\n", 1).unwrap();
-        let file = stored(&frame.repeat(1000));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("g.txt.zst");
+        std::fs::write(&path, frame.repeat(1000)).unwrap();
+        let file = InputFile::open(&path).unwrap().ok().unwrap();
         let (ready, room) = on(FEWEST_THREADS, || {
-            let mut frames = Frames::new(&file, None);
+            let mut frames = Frames::new(&file, None, FEWEST_THREADS);
             assert_eq!(frames.fill_buf().unwrap(), b"0 1\n");
             (frames.ready.len(), frames.ready.iter().map(Vec::capacity).sum::<usize>())
         });

@@ -132,7 +132,7 @@ impl Graphalytics {
         let told = GraphalyticsProperties::read(&properties)?;
         let (file, declared) = (vertices, told.declared_vertices);
         let list = VertexList { file, edges: edges.clone(), declared, window };
-        let edges = EdgeListText::open(vec![edges], Some(Header::No), true, window)?;
+        let edges = EdgeListText::open(vec![edges], Some(Header::No), Some(Format::Graphalytics), window)?;
         let (declared_edges, directed) = (told.declared_edges, told.directed);
         Ok(Self { edges, properties: properties.path, declared_edges, directed, list })
     }

@@ -105,8 +105,14 @@ pub(super) fn is_mostly_text(head: &[u8]) -> bool {
     8 * text >= 7 * head.len()
 }
 
-/// Advice about the first of these lines, which does not begin with two numbers.
-pub(super) fn about(lines: &[u8]) -> Option<&'static str> {
+/// Advice about the first of these lines, which does not begin with two numbers; `names`: whether `--names` may be added.
+pub(super) fn about(lines: &[u8], names: bool) -> Option<&'static str> {
+    let advice = likely(lines)?;
+    let without = advice.strip_suffix(NAMES).filter(|_| !names).map(|rest| rest.strip_suffix("; "));
+    without.unwrap_or(Some(advice))
+}
+
+fn likely(lines: &[u8]) -> Option<&'static str> {
     let mut each = lines.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
     let line = each.clone().next().unwrap_or_default();
     let has = |byte| memchr::memchr(byte, line).is_some();
@@ -256,20 +262,28 @@ mod tests {
     #[test]
     fn what_was_probably_meant_is_named() {
         for line in ["p edge 5 4", "e 1 2", "a 1 2 7", "c a graph\na 1 2 7\n"] {
-            assert!(about(line.as_bytes()).is_some_and(|advice| advice.contains("DIMACS")), "{line}");
+            assert!(about(line.as_bytes(), true).is_some_and(|advice| advice.contains("DIMACS")), "{line}");
         }
         for line in ["one two", "1 x2", "ann,bob", "1,b", "c d\nc e\nd e\n"] {
-            assert!(about(line.as_bytes()).is_some_and(|advice| advice.contains("--names")), "{line}");
+            assert!(about(line.as_bytes(), true).is_some_and(|advice| advice.contains("--names")), "{line}");
         }
         for line in ["source,target", "\"From\"\t\"To\"", "id src dst"] {
-            assert!(about(line.as_bytes()).is_some_and(|advice| advice.contains("a header")), "{line}");
+            assert!(about(line.as_bytes(), true).is_some_and(|advice| advice.contains("a header")), "{line}");
         }
         for line in ["1.0 2.0", "1,1e+05,0.5"] {
-            assert!(about(line.as_bytes()).is_some_and(|advice| advice.contains("whole numbers")), "{line}");
+            assert!(about(line.as_bytes(), true).is_some_and(|advice| advice.contains("whole numbers")), "{line}");
         }
         for line in ["-1 2", "1.5 2", "1 99999999999999999999", "1 1e999", "3"] {
-            assert_eq!(about(line.as_bytes()), None, "{line}");
+            assert_eq!(about(line.as_bytes(), true), None, "{line}");
         }
+    }
+
+    #[test]
+    fn names_are_advised_only_where_they_are_read() {
+        assert_eq!(about(b"ann bob", false), None);
+        let quotes = about(b"\"0\",\"1\"", false).unwrap();
+        assert!(quotes.starts_with("numbers must be without quotes") && quotes.ends_with("> NEW"), "{quotes}");
+        assert!(about(b"source,target", false).is_some_and(|advice| advice.contains("a header")));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::ops::{Deref, Range};
 
 use super::columns::has_bare_cr;
-use super::file::InputFile;
+use super::file::{InputFile, WIDEST_ZSTD};
 use super::hints::bare_cr;
 use super::storage::FilePart;
 use trimill_system::{Error, Result};
@@ -18,16 +18,29 @@ pub(super) struct ReadSizes {
     /// The most bytes of the dictionaries of a table's columns, all together.
     #[cfg_attr(not(feature = "parquet"), allow(dead_code))]
     pub(super) dictionaries: u64,
+    /// The most bytes that decoders take of all that is read at once: windows of zstd, pages of Parquet.
+    pub(super) decoders: u64,
 }
 
 impl ReadSizes {
     /// 8 MiB per task take about 10 ms to parse.
-    pub(super) const USUAL: Self = Self { window: 8 << 20, dictionaries: 1 << 30 };
+    pub(super) const USUAL: Self = Self { window: 8 << 20, dictionaries: 1 << 30, decoders: u64::MAX };
 
     /// For `threads` readers that may take `bytes` together: two windows each. Dictionaries take as much, half of which may be unused capacity.
+    /// Decoders, which most files do not need, may take half of the memory, of which `bytes` are an eighth.
     pub(super) fn within(bytes: u64, threads: u64) -> Self {
         let window = (bytes / 2 / threads).clamp(256 << 10, Self::USUAL.window);
-        Self { window, dictionaries: bytes / 2 }
+        Self { window, dictionaries: bytes / 2, decoders: 4 * bytes }
+    }
+
+    /// The bytes of one of so many decoders, of which each thread of the current pool uses one at a time.
+    pub(super) fn decoder(self, many: usize) -> u64 {
+        self.decoders / many.clamp(1, rayon::current_num_threads()) as u64
+    }
+
+    /// [`InputFile::zstd_window`] of each of so many files. Always enough for zstd's usual level.
+    pub(super) fn zstd_window(self, files: usize) -> u32 {
+        self.decoder(files).clamp(2 << 20, 1 << WIDEST_ZSTD).ilog2()
     }
 }
 

@@ -95,7 +95,7 @@ impl MatrixMarket {
         let lines = TextLines { file: &self.file, skip: self.start, before: 0, window: self.window, task };
         let found = parse_all(&[lines], control, &|_, lines| {
             let mut batch = ArcBatch::new(sink, control);
-            pairs::parse(lines, self.columns, |row, column| self.check(row, column), ADVICE, &mut batch)?;
+            pairs::parse(lines, self.columns, |row, column| self.check(row, column), ADVICE, false, &mut batch)?;
             Ok(batch.finish()?)
         })?;
         let found: u64 = found.iter().sum();

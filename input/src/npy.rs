@@ -123,8 +123,10 @@ impl Reader for Npy {
     }
 
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
-        for edges in self.files.iter().filter(|edges| edges.heads.is_none()) {
-            edges.tails.file.note_zeros(edges.width(), &self.cut_noted)?;
+        // Arrays of SciPy, which declare vertices, have checksums. A file in Fortran order ends with heads.
+        for edges in self.files.iter().filter(|_| self.vertices.is_none()) {
+            let record = edges.heads.as_ref().map_or(edges.width(), |heads| heads.integers.bytes());
+            edges.tails.file.note_zeros(record, &self.cut_noted)?;
         }
         let chunks = self.files.iter().flat_map(|edges| {
             chunks(0..edges.arcs, (self.window / edges.width()).max(1)).map(move |arcs| (edges, arcs))

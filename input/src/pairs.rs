@@ -8,12 +8,14 @@ use super::hints::{BYTE_ORDER_MARK, about, bare_cr, mark_within};
 use super::number::{columns as split, describe, digits, separates, whole};
 use trimill_system::Error;
 
-/// `check`: what a format requires of the two numbers. `advice`: what the file may be instead, if lines have different columns.
+/// `check`: what a format requires of the two numbers. `advice`: what the file may be instead, if lines have different columns. `names`: whether ids
+/// of the format may be names, if the user says so.
 pub(super) fn parse(
     bytes: &[u8],
     columns: Columns,
     check: impl Fn(u64, u64) -> Result<(), Error>,
     advice: &str,
+    names: bool,
     batch: &mut ArcBatch<'_>,
 ) -> Result<(), DeliveryFailure> {
     let two = columns == Columns::TWO;
@@ -23,7 +25,11 @@ pub(super) fn parse(
         let first = columns::blanks(bytes, start);
         at = columns.index.map_or(first, |separator| skip_index(bytes, start, separator));
         let Some((tail, end)) = digits(bytes, at) else {
-            at = if at == first { skip(bytes, start, at)? } else { return Err(explain(bytes, start, columns)) };
+            at = if at == first {
+                skip(bytes, start, at, names)?
+            } else {
+                return Err(explain(bytes, start, columns, names));
+            };
             continue;
         };
         at = end;
@@ -33,14 +39,14 @@ pub(super) fn parse(
             at += 1;
         }
         let Some((head, next)) = digits(bytes, at).filter(|_| at > end && commas < 2) else {
-            return Err(explain(bytes, start, columns));
+            return Err(explain(bytes, start, columns, names));
         };
         at = match bytes.get(next) {
             Some(b'\n') if two => next + 1,
             _ => match columns::rest(bytes, next) {
                 Some(rest) if columns.hold(&rest) => rest.end,
                 Some(rest) => return Err(differs(start, &rest, columns, advice)),
-                None => return Err(explain(bytes, start, columns)),
+                None => return Err(explain(bytes, start, columns, names)),
             },
         };
         check(tail, head).map_err(|error| DeliveryFailure::Bad(start, error))?;
@@ -51,13 +57,13 @@ pub(super) fn parse(
 
 /// Skips a line without a number at `at`; returns the beginning of the next one.
 #[inline]
-fn skip(bytes: &[u8], start: usize, at: usize) -> Result<usize, DeliveryFailure> {
+fn skip(bytes: &[u8], start: usize, at: usize, names: bool) -> Result<usize, DeliveryFailure> {
     match bytes.get(at) {
         None => Ok(at),
         Some(b'\n') => Ok(at + 1),
         Some(b'#' | b'%') => columns::line_end(bytes, at).ok_or_else(|| DeliveryFailure::Bad(start, bare_cr())),
         Some(b'\r') if matches!(bytes.get(at + 1), None | Some(b'\n')) => Ok(at + 2),
-        Some(_) => Err(explain(bytes, start, Columns::TWO)),
+        Some(_) => Err(explain(bytes, start, Columns::TWO, names)),
     }
 }
 
@@ -70,7 +76,7 @@ fn differs(start: usize, rest: &RestOfLine, columns: Columns, advice: &str) -> D
 }
 
 #[cold]
-fn explain(bytes: &[u8], start: usize, columns: Columns) -> DeliveryFailure {
+fn explain(bytes: &[u8], start: usize, columns: Columns, names: bool) -> DeliveryFailure {
     let end = memchr::memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |n| start + n);
     let line = &bytes[start..end];
     if has_bare_cr(line) {
@@ -81,10 +87,17 @@ fn explain(bytes: &[u8], start: usize, columns: Columns) -> DeliveryFailure {
     }
     // Two numbers before a quote are separated as they should be, so the quote is what is wrong.
     let up_to_quote = memchr::memrchr(b'"', line).and_then(|quote| Columns::of(&line[..quote], columns.index));
-    let mut words = split(line).skip(usize::from(columns.index.is_some()));
+    let index = usize::from(columns.index.is_some());
+    let mut between_commas = line.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).skip(index);
+    let is_empty = match (between_commas.next(), between_commas.next()) {
+        (Some(b""), Some(_)) => true,
+        (Some(tail), Some(b"")) => whole(tail).is_some(),
+        _ => false,
+    };
+    let mut words = split(line).skip(index);
     let found = match (words.next(), words.next()) {
         (Some(tail), _) if whole(tail).is_none() => describe(tail),
-        (Some(_), Some(head)) if whole(head).is_none() => describe(head),
+        (Some(_), Some(head)) if whole(head).is_none() && !is_empty => describe(head),
         (Some(_), Some(_)) if up_to_quote.is_some() => {
             let error =
                 Error::data("", "a quote that is not closed in its line").expected("a row of a table in each line");
@@ -95,7 +108,8 @@ fn explain(bytes: &[u8], start: usize, columns: Columns) -> DeliveryFailure {
         (None, _) => "a line without numbers".to_string(),
     };
     let error = Error::data("", found).expected("two non-negative integers");
-    DeliveryFailure::Bad(start, if let Some(advice) = about(&bytes[start..]) { error.advice(advice) } else { error })
+    let advice = about(&bytes[start..], names);
+    DeliveryFailure::Bad(start, if let Some(advice) = advice { error.advice(advice) } else { error })
 }
 
 pub(super) fn is_blank_or_comment(line: &[u8]) -> bool {

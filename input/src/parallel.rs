@@ -74,17 +74,18 @@ pub(super) fn map_in_order<T: Sync, R: Send>(
     first.into_result().map(|()| made.into_iter().flatten().collect())
 }
 
-/// This thread calls `fill` on one item after another, until it returns `false`, while others call `drain` on them. At most two items per thread
-/// are queued; beyond that this thread drains too (backpressure), so memory is bounded. Items are reused.
+/// This thread calls `fill` on one item after another, until it returns `false`, while others call `drain` on them. At most two items for each of
+/// `threads`, its share of the pool, are queued; beyond that this thread drains too (backpressure), so memory is bounded. Items are reused.
 pub(super) fn produce_and_drain<T: Default + Send>(
+    threads: usize,
     control: &Control,
-    mut fill: impl FnMut(&mut T) -> Result<bool>,
+    fill: impl FnMut(&mut T) -> Result<bool>,
     drain: impl Fn(&mut T) -> Result<()> + Sync,
 ) -> Result<()> {
     let first = FirstError::new();
     let spare = Mutex::new(Vec::<T>::new());
     let waiting = AtomicUsize::new(0);
-    let most = 2 * rayon::current_num_threads();
+    let most = 2 * threads;
     let finish = |number: u64, mut item: T| {
         if first.needs(number)
             && let Err(error) = drain(&mut item)
@@ -94,6 +95,8 @@ pub(super) fn produce_and_drain<T: Default + Send>(
         lock(&spare).push(item);
     };
     rayon::in_place_scope(|scope| {
+        // Dropped here, with what it holds: while this thread waits for the others, it may begin another file.
+        let mut fill = fill;
         for number in 0.. {
             if !first.needs(number) {
                 break;
@@ -118,6 +121,7 @@ pub(super) fn produce_and_drain<T: Default + Send>(
                 finish(number, item);
             }
         }
+        lock(&spare).clear();
     });
     first.into_result()
 }
@@ -133,6 +137,7 @@ mod tests {
             on(threads, || {
                 let mut next = 0u64;
                 let error = produce_and_drain(
+                    threads,
                     &Control::silent(),
                     |item| {
                         next += 1;

@@ -1,7 +1,7 @@
 //! Apache Parquet: a table with two columns of ids, a row for each arc. Integers of 32 and 64 bits, signed or not, or text where ids are names; a
 //! negative number or a missing value is an error. [`schema`] chooses the columns. Pages are plain or compressed by snappy, zstd, gzip or LZ4. Ids
 //! are delivered as stored. Row groups are read in parallel. Memory: for each thread a page of both columns (usually about 1 MiB), as stored and
-//! decoded, and dictionaries; the metadata of all files.
+//! decoded, and dictionaries; the metadata of all files. Pages for which the host's budget is too small are refused.
 
 mod column;
 mod footer;
@@ -22,6 +22,7 @@ use super::file::InputFile;
 use super::names::{NameSink, NamedArcs, names_expected};
 use super::parallel::{chunks, in_order};
 use super::settings::InputSettings;
+use super::source::HowToOpen;
 use super::tables::{ROWS, deliver};
 use super::{ArcSink, Reader};
 use column::{ColumnValues, IdColumn};
@@ -29,6 +30,12 @@ use schema::EndColumn;
 use trimill_system::control::{Control, Task};
 use trimill_system::text::printable;
 use trimill_system::{Error, Result};
+
+/// Bytes of a page that are never too many: usual ones have 1 MiB.
+const LEAST_PAGE: u64 = 2 << 20;
+
+/// How many pages a thread holds at a time: one of each column, and the next one of a column, as stored and decoded.
+const PAGES: u64 = 4;
 
 pub(super) struct Parquet {
     tables: Vec<ParquetFile>,
@@ -41,14 +48,19 @@ struct ParquetFile {
     ends: [EndColumn; 2],
     groups: Vec<Range<u64>>,
     rows: u64,
+    /// The most bytes of a page, as stored and decoded; it depends on the row groups of all files.
+    most_page: u64,
 }
 
 impl Parquet {
-    pub(super) fn open(files: Vec<InputFile>, reading: &InputSettings) -> Result<Self> {
-        let tables: Vec<ParquetFile> =
+    pub(super) fn open(files: Vec<InputFile>, reading: &InputSettings, how: &HowToOpen<'_>) -> Result<Self> {
+        let mut tables: Vec<ParquetFile> =
             files.into_iter().map(|file| ParquetFile::open(file, reading)).collect::<Result<_>>()?;
         let ends = |table: &ParquetFile| table.ends.each_ref().map(|end| end.name.clone());
         check_alike(tables.iter().map(|table| (&*table.file.path, ends(table))))?;
+        let groups: usize = tables.iter().map(|table| table.groups.len()).sum();
+        let most_page = (how.sizes.decoder(groups) / PAGES).max(LEAST_PAGE);
+        tables.iter_mut().for_each(|table| table.most_page = most_page);
         Ok(Self { tables, names: reading.names })
     }
 
@@ -91,7 +103,7 @@ impl ParquetFile {
             groups.push(rows..end);
             rows = end;
         }
-        Ok(Self { file: Arc::new(file), metadata, ends, groups, rows })
+        Ok(Self { file: Arc::new(file), metadata, ends, groups, rows, most_page: LEAST_PAGE })
     }
 
     fn scan(&self, group: usize, batch: ArcBatch<'_>) -> Result<u64> {

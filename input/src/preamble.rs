@@ -88,7 +88,7 @@ pub(super) fn read(file: &InputFile, choice: Option<Header>) -> Result<FirstLine
     let is_table = found.is_some() && choice.is_none();
     let taken = |names: &Vec<String>| names.get(usize::from(index)..)?.first_chunk::<2>().cloned();
     let ends = names.as_ref().filter(|_| is_table).and_then(taken);
-    let is_count = columns(line).count() == 1 && columns(line).all(|number| whole(number).is_some());
+    let is_count = whole(line.trim_ascii()).is_some();
     let kind = match (choice, &names, &second) {
         (Some(Header::No), ..) => FirstLineKind::Arc,
         (Some(Header::Yes), ..) => FirstLineKind::Names { unusual: false },

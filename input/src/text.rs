@@ -11,6 +11,7 @@ use super::batch::ArcBatch;
 use super::columns::Columns;
 use super::ends::check_alike;
 use super::file::InputFile;
+use super::format::Format;
 use super::head::Head;
 use super::header::{ArcStatistics, Gather, Header, HeaderNumbers, HeaderVerdict, LONG, judge};
 use super::number::{columns, whole};
@@ -25,6 +26,8 @@ pub(super) struct EdgeListText {
     lists: Vec<List>,
     window: u64,
     named: bool,
+    /// Whether ids may be names, if the user says so.
+    names: bool,
     /// Whether the note on columns, one for all files, was logged.
     noted: Once,
     /// Whether it was logged that lines may be missing.
@@ -47,8 +50,13 @@ fn check_ids(tail: u64, head: u64) -> Result<()> {
 }
 
 impl EdgeListText {
-    /// `header`: what the first line of each file is; `named`: whether the user named the format.
-    pub(super) fn open(files: Vec<InputFile>, header: Option<Header>, named: bool, window: u64) -> Result<Self> {
+    /// `header`: what the first line of each file is; `format`: the one that the user named, or Graphalytics.
+    pub(super) fn open(
+        files: Vec<InputFile>,
+        header: Option<Header>,
+        format: Option<Format>,
+        window: u64,
+    ) -> Result<Self> {
         let lists = files
             .into_iter()
             .map(|file| {
@@ -67,7 +75,8 @@ impl EdgeListText {
         check_alike(lists.iter().filter_map(|list| Some((&*list.file.path, list.first.ends.clone()?)))).map_err(
             |error| error.also("if the first two columns of all files hold the ends of edges, add --header yes"),
         )?;
-        Ok(Self { lists, window, named, noted: Once::new(), cut_noted: Once::new() })
+        let (named, names) = (format.is_some(), format != Some(Format::Graphalytics));
+        Ok(Self { lists, window, named, names, noted: Once::new(), cut_noted: Once::new() })
     }
 
     fn start(&self, list: &List, control: &Control) -> Result<Start> {
@@ -130,7 +139,7 @@ impl EdgeListText {
         parse_all(&texts, control, &|number, lines| {
             let (list, start) = lists[number];
             let mut batch = ArcBatch::new(sink, control);
-            pairs::parse(lines, start.columns, check_ids, list.first.advice(), &mut batch)?;
+            pairs::parse(lines, start.columns, check_ids, list.first.advice(), self.names, &mut batch)?;
             Ok(batch.finish()?)
         })
     }

@@ -1,6 +1,6 @@
 //! Blocks of whole lines of text files, from the first arc on, by all threads. Plain files are read from mapped windows; a compressed file is decoded
-//! by one thread (by all if it has several zstd frames) while the others parse. Memory per thread: a window (plain), three blocks of 1 MiB
-//! (compressed), and what [`super::frames`] takes.
+//! by one thread (by all if it has several zstd frames) while the others parse; of several, each has a share of the threads. Memory per thread: a
+//! window (plain), three blocks of 1 MiB (compressed), and what [`super::frames`] takes.
 
 use std::io::{BufRead, Read};
 use std::ops::Range;
@@ -40,11 +40,13 @@ pub(super) fn parse_all(files: &[TextLines<'_>], control: &Control, parse: &Pars
             None => work.extend(chunks(*skip..file.bytes, *window).map(|range| (number, Some(range)))),
         }
     }
+    let streams = work.iter().filter(|(_, range)| range.is_none()).count();
+    let share = (rayon::current_num_threads() / streams.max(1)).max(1);
     let found = map_in_order(&work, control, |(number, range)| {
         let (file, parse) = (&files[*number], |bytes: &[u8]| parse(*number, bytes));
         match range {
             Some(range) => file.plain(range, &parse),
-            None => file.compressed(control, &parse),
+            None => file.compressed(share, control, &parse),
         }
     })?;
     let mut arcs = vec![0; files.len()];
@@ -62,8 +64,10 @@ impl TextLines<'_> {
         Ok(arcs)
     }
 
+    /// `threads`: how many this file may have, of all that read.
     fn compressed(
         &self,
+        threads: usize,
         control: &Control,
         parse: &(dyn Fn(&[u8]) -> Result<u64, DeliveryFailure> + Sync),
     ) -> Result<u64> {
@@ -71,13 +75,13 @@ impl TextLines<'_> {
         let mut stream: Box<dyn BufRead> = match file.compression {
             // Several frames at a time take much memory.
             Some(Compression::Zstd) if self.window == ReadSizes::USUAL.window => {
-                Box::new(Frames::new(&file.file, Some(self.task)))
+                Box::new(Frames::new(file, Some(self.task), threads))
             }
             _ => file.stream(Some(self.task))?,
         };
         std::io::copy(&mut stream.by_ref().take(*skip), &mut std::io::sink()).map_err(|e| file.damaged(e))?;
         let (mut carry, mut line) = (Vec::new(), self.before + 1);
-        let fill = |block: &mut TextBlock| -> Result<bool> {
+        let fill = move |block: &mut TextBlock| -> Result<bool> {
             block.bytes.clear();
             block.bytes.append(&mut carry);
             block.first_line = line;
@@ -101,7 +105,7 @@ impl TextLines<'_> {
             }
         };
         let delivered = AtomicU64::new(0);
-        produce_and_drain(control, fill, |block: &mut TextBlock| {
+        produce_and_drain(threads, control, fill, |block: &mut TextBlock| {
             let arcs = parse(&block.bytes)
                 .map_err(|failure| failure.locate(|error, at| error.at(&file.path).at_line(block.line_of(at))))?;
             delivered.fetch_add(arcs, Ordering::Relaxed);

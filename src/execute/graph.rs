@@ -69,11 +69,12 @@ impl Session {
     }
 
     pub(super) fn origin(&self, source: &Source) -> Result<Option<Origin>> {
-        let InputSettings { header, columns, .. } = self.job.settings.input.reading();
-        let (format, names) = (source.format(), source.facts().has_names);
+        let InputSettings { format: asked, header, columns, .. } = self.job.settings.input.reading();
+        let (format, named, names) = (source.format(), asked.is_some(), source.facts().has_names);
         let identity = source.identity(&self.control)?;
         let version = VERSION.to_owned();
-        Ok(identity.map(|identity| Origin { version, format, header, columns, names, doubled: None, identity }))
+        let doubled = None;
+        Ok(identity.map(|identity| Origin { version, format, named, header, columns, names, doubled, identity }))
     }
 
     /// Adds what the input states to the wanted coefficients, some of which need to read the input again; `again`: whether that is possible.

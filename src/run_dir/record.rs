@@ -60,7 +60,8 @@ impl JobRecord {
                 (Some(header), _) => format!("{} (header: {})", origin.format, header.name()),
                 (None, Some(columns)) => format!("{} (columns: {columns})", origin.format),
                 (None, None) => origin.format.to_string(),
-            } + if origin.names { " (names)" } else { "" },
+            } + if origin.named { " (named)" } else { "" }
+                + if origin.names { " (names)" } else { "" },
             partitioner: cut.partitioner().to_string(),
             metis_contract: cut.metis.contract.map(Into::into),
             assignment,

@@ -51,8 +51,8 @@ pub(crate) fn oriented(arcs: &[(u64, u64)], dir: &Path, buckets: Bytes) -> Orien
 }
 
 pub(crate) fn text(identity: Identity) -> Origin {
-    let version = String::new();
-    Origin { version, format: Format::Text, header: None, columns: None, names: false, doubled: None, identity }
+    let (version, format, named, names) = (String::new(), Format::Text, false, false);
+    Origin { version, format, named, header: None, columns: None, names, doubled: None, identity }
 }
 
 /// Caches the graph of a list of arcs in `cache` as that of `origin`, with temporary files in `dir`.

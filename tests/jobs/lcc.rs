@@ -161,6 +161,10 @@ fn a_graph_may_be_compressed_or_in_an_archive() {
         assert_eq!(text(&found), "1 0.5\n2 0.5\n3 1\n4 0\n", "{input}");
     };
     is("g.properties");
+    for name in ["g.e", "g.v", "g.properties"] {
+        place.write(name, ["\u{feff}".as_bytes(), &bytes(name)[..]].concat());
+    }
+    is("g.properties");
     for name in ["g.e", "g.v", "g.tar"] {
         place.write(format!("{name}.zst"), zst(bytes(name)));
     }
@@ -188,6 +192,9 @@ fn what_contradicts_itself_is_refused_with_the_file_and_the_line() {
     for more in [lcc, ""] {
         says(&fails(dir, more), &["g.e:4: an edge of the vertex 8, which", "g.v lacks"]);
     }
+    fs::write(dir.join("g.e"), "ann bob\n").unwrap();
+    let said = fails(dir, "").to_string();
+    assert!(said.contains("g.e:1: 'ann'") && !said.contains("--names"), "{said}");
     write(dir, "g", true, &[1, 2, 3, 8, 2], &arcs);
     says(&fails(dir, lcc), &["g.v:5: the vertex 2 is there twice"]);
     write(dir, "g", true, &[1, 2, 3, 8], &arcs);

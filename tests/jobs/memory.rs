@@ -1,5 +1,9 @@
 //! The host memory that the program takes: the floors that `plan` names are enough, and no stage exceeds the budget.
 
+use std::io::Write;
+
+use ::parquet::column::writer::ColumnWriter;
+use ::parquet::file::properties::WriterProperties;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use trimill::Bytes;
@@ -11,6 +15,7 @@ use crate::common::arcs_of_pairs;
 use crate::common::job::typed;
 use crate::common::packed::gz;
 use crate::common::place::{Place, number_after, stderr};
+use crate::common::tables::parquet;
 
 /// Runs a command of the program and parses its answer, or the failure printed instead.
 fn answer<T: DeserializeOwned>(place: &Place, command: &str, input: &str, options: &str) -> T {
@@ -101,6 +106,43 @@ fn no_stage_takes_more_than_the_budget() {
         }
     }
     assert_eq!(std::fs::read_dir(place.path("work")).unwrap().count(), 0);
+}
+
+/// Each of many files has blocks that wait to be parsed: of comments, so that the graph takes no memory.
+#[test]
+fn many_compressed_files_take_no_more_than_the_budget() {
+    let place = Place::new();
+    let comment = format!("# {}\n", "-".repeat(61));
+    let packed = gz("0 1\n1 2\n2 0\n".to_owned() + &comment.repeat((6 << 20) / comment.len()));
+    std::fs::create_dir(place.path("parts")).unwrap();
+    (0..16).for_each(|part| drop(place.write(format!("parts/{part}.txt.gz"), &packed)));
+    within_budget(&place, "parts", "--no-cache --threads 8 --host-memory 40MiB", 1);
+}
+
+#[test]
+fn a_window_of_zstd_that_the_budget_has_no_memory_for_is_refused() {
+    let place = Place::new();
+    let mut packed = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    packed.window_log(27).unwrap();
+    packed.write_all(b"0 1\n1 2\n2 0\n").unwrap();
+    place.write("long.txt.zst", packed.finish().unwrap());
+    assert_refused(&place, "long.txt.zst", "--no-cache --host-memory 40MiB", "needs a window of 128.0 MiB");
+    within_budget(&place, "long.txt.zst", "--no-cache --host-memory 1GiB", 1);
+}
+
+#[test]
+fn a_page_of_parquet_that_the_budget_has_no_memory_for_is_refused() {
+    let place = Place::new();
+    let properties = WriterProperties::builder().set_dictionary_enabled(false);
+    let one_page = properties.set_data_page_size_limit(1 << 30).set_data_page_row_count_limit(1 << 30).build();
+    let table = parquet("required int32 u; required int32 v;", one_page, [()], |_, end, column| {
+        let ColumnWriter::Int32ColumnWriter(writer) = column else { panic!("another type") };
+        let ids: Vec<i32> = (0..1 << 20).map(|row| (row + end as i32) % 3).collect();
+        writer.write_batch(&ids, None, None).map(drop).unwrap();
+    });
+    place.write("g.parquet", table);
+    assert_refused(&place, "g.parquet", "--no-cache --host-memory 40MiB", "a page of 4194304 bytes");
+    within_budget(&place, "g.parquet", "--no-cache --host-memory 1GiB", 1);
 }
 
 #[test]

@@ -245,10 +245,17 @@ fn zeros_at_the_end_of_a_file_are_warned_of() {
     for (zeros, others, warns) in [(4096, 3, true), (4095, 3, false), (5010, 75_000, true), (4096, 75_000, false)] {
         let arcs: Vec<(u64, u64)> =
             (1..=others).map(|i| (i, i % others + 1)).chain(std::iter::repeat_n((0, 0), zeros)).collect();
-        let shape = format!("{{'descr': '<u4', 'fortran_order': False, 'shape': ({}, 2), }}", arcs.len());
-        let header = [b"\x93NUMPY\x01\x00\x76\x00", format!("{shape:<117}\n").as_bytes()].concat();
+        let header = |fortran: &str| {
+            let shape = format!("{{'descr': '<u4', 'fortran_order': {fortran}, 'shape': ({}, 2), }}", arcs.len());
+            [b"\x93NUMPY\x01\x00\x76\x00", format!("{shape:<117}\n").as_bytes()].concat()
+        };
         place.write("l.bin", pairs32(&arcs));
-        place.write("l.npy", [header, pairs32(&arcs)].concat());
+        place.write("l.npy", [header("False"), pairs32(&arcs)].concat());
+        let (tails, heads): (Vec<u64>, Vec<u64>) = arcs.iter().copied().unzip();
+        let columns = [tails, heads].concat().into_iter().flat_map(|id| (id as u32).to_le_bytes());
+        place.write("f.npy", [header("True"), columns.collect()].concat());
+        // 1/16 of that file are 1/8 of the heads.
+        assert_eq!(warned("f.npy"), warns && others == 3, "f.npy, {zeros} after {others}");
         for file in ["l.bin", "l.npy"] {
             assert_eq!(warned(file), warns, "{file}, {zeros} after {others}");
         }

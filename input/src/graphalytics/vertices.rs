@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use crate::batch::DeliveryFailure;
 use crate::file::InputFile;
 use crate::head::Head;
+use crate::hints::BYTE_ORDER_MARK;
 use crate::number::{columns, describe, whole};
 use crate::pairs::is_blank_or_comment;
 use crate::text_blocks::{TextLines, parse_all};
@@ -39,7 +40,9 @@ impl VertexList {
     /// All ids, ascending, read by the current pool. `Kind::Data`: a line that is no id, a duplicate, another number of ids than declared.
     pub fn read(&self, control: &Control) -> Result<Vec<u64>> {
         let task = control.task("vertices", Some(self.file.bytes), Unit::Bytes);
-        let lines = TextLines { file: &self.file, skip: 0, before: 0, window: self.window, task: &task };
+        let marked = self.file.head(BYTE_ORDER_MARK.len() as u64)? == BYTE_ORDER_MARK;
+        let skip = if marked { BYTE_ORDER_MARK.len() as u64 } else { 0 };
+        let lines = TextLines { file: &self.file, skip, before: 0, window: self.window, task: &task };
         let found = Mutex::new(Vec::new());
         parse_all(&[lines], control, &|_, lines| {
             let ids = parse(lines)?;

@@ -33,7 +33,7 @@ impl<'a, T: DataType> ColumnValues<'a, T> {
         let row_group = table.metadata.row_group(group);
         let (chunk, rows) = (row_group.column(column.leaf), row_group.num_rows() as usize);
         let reader = guarded(|| {
-            let pages = Box::new(Pages::new(&table.file, chunk, rows, column.values)?);
+            let pages = Box::new(Pages::new(&table.file, chunk, rows, column.values, table.most_page)?);
             Ok(ColumnReaderImpl::new(chunk.column_descr_ptr(), pages))
         });
         let reader = reader.map_err(|error| table.damaged(group, end, error))?;

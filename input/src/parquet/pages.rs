@@ -17,7 +17,7 @@ use super::schema::EndValues;
 use super::thrift::{ThriftItem, varint, walk};
 use crate::file::InputFile;
 use crate::storage::{ForwardReader, ReadOrder};
-use trimill_system::lock;
+use trimill_system::{Error, lock};
 
 /// Bytes read for a page header; one of integers takes less than 100.
 const HEADER: u64 = 8 << 10;
@@ -38,6 +38,8 @@ pub(super) struct Pages {
 /// The file, of which the library reads a page header, then that page.
 pub(super) struct PageBytes {
     file: Arc<InputFile>,
+    /// The most bytes of a page.
+    most: u64,
     /// For a remote object: fetches the pages of the column.
     forward: Option<Mutex<Box<dyn ForwardReader>>>,
     /// The checksum of the page whose header was read last, if it has one.
@@ -50,6 +52,7 @@ impl Pages {
         column: &ColumnChunkMetaData,
         rows: usize,
         values: EndValues,
+        most: u64,
     ) -> Result<Self> {
         let start = column.dictionary_page_offset().unwrap_or_else(|| column.data_page_offset());
         let end = start.checked_add(column.compressed_size());
@@ -68,7 +71,7 @@ impl Pages {
         let (start, end) = (start as u64, start as u64 + column.compressed_size() as u64);
         // The bytes read for the last page's header may reach beyond that page.
         let forward = file.file.forward(start..end + HEADER, ReadOrder::Pages).map(Mutex::new);
-        let bytes = PageBytes { file: Arc::clone(file), forward, checksum: Mutex::default() };
+        let bytes = PageBytes { file: Arc::clone(file), most, forward, checksum: Mutex::default() };
         let pages = SerializedPageReader::new(Arc::new(bytes), column, rows, None)?;
         let nullable = column.column_descr().max_def_level() > 0;
         Ok(Self { pages, values, nullable, has_dictionary: false })
@@ -197,7 +200,7 @@ impl ChunkReader for PageBytes {
     fn get_read(&self, start: u64) -> Result<Self::T> {
         let mut header = vec![0; HEADER.min(self.file.bytes.saturating_sub(start)) as usize];
         self.read(&mut header, start)?;
-        *lock(&self.checksum) = check_header(&header)?;
+        *lock(&self.checksum) = check_header(&header, self.most)?;
         Ok(Cursor::new(header))
     }
 
@@ -218,7 +221,7 @@ impl ChunkReader for PageBytes {
 }
 
 /// Returns the page's checksum, if it has one.
-fn check_header(bytes: &[u8]) -> Result<Option<u32>> {
+fn check_header(bytes: &[u8], most: u64) -> Result<Option<u32>> {
     let (mut plain, mut packed, mut checksum, mut wrong_part) = (0, 0, None, false);
     let walked = walk(bytes, &mut |path, found| {
         if let ThriftItem::Integer(value) = found {
@@ -241,6 +244,13 @@ fn check_header(bytes: &[u8]) -> Result<Option<u32>> {
             "a page of {plain} bytes from {packed} compressed ones; expected at most {SMALL}, or {MOST_GROWTH} times as many"
         )));
     }
+    let largest = plain.max(packed) as u64;
+    if largest > most {
+        let error = Error::memory(format!("a page of {largest} bytes"))
+            .expected(format!("at most {most}, which the host's budget has for it"))
+            .advice("raise --host-memory, or write the file again with smaller pages");
+        return Err(io::Error::other(error).into());
+    }
     Ok(checksum)
 }
 
@@ -258,14 +268,19 @@ mod tests {
             let [plain, packed, values] = [plain, packed, values].map(|n| varint(((n << 1) ^ (n >> 63)) as u64));
             [&[0x15, 0, 0x15][..], &plain, &[0x15], &packed, &[0x2c, 0x15], &values, &[0, 0]].concat()
         };
-        assert!(check_header(&header(1000, 10, 5)).is_ok());
-        assert!(check_header(&header(SMALL, 10, 5)).is_ok());
-        assert!(check_header(&header(400 << 20, 20 << 20, 5)).is_ok());
+        let check = |header: &[u8]| check_header(header, 400 << 20);
+        assert!(check(&header(1000, 10, 5)).is_ok());
+        assert!(check(&header(SMALL, 10, 5)).is_ok());
+        assert!(check(&header(400 << 20, 20 << 20, 5)).is_ok());
+        let beyond = [((400 << 20) + 1, 20 << 20), (20 << 20, (400 << 20) + 1)];
+        for (plain, packed) in beyond {
+            assert!(check(&header(plain, packed, 5)).unwrap_err().to_string().contains("--host-memory"), "{plain}");
+        }
         for (plain, packed, values) in
             [(400 << 20, 1 << 20, 5), (-1, 10, 5), (10, -1, 5), (10, 10, -1), (10, 10, 1 << 31)]
         {
-            assert!(check_header(&header(plain, packed, values)).is_err(), "{plain} {packed} {values}");
+            assert!(check(&header(plain, packed, values)).is_err(), "{plain} {packed} {values}");
         }
-        assert!(check_header(&header(10, 10, 5)[..6]).is_err());
+        assert!(check(&header(10, 10, 5)[..6]).is_err());
     }
 }

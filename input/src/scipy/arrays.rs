@@ -98,7 +98,9 @@ impl<'a> Arrays<'a> {
     fn place(&self, name: &str) -> Result<usize> {
         self.archive.place(&format!("{name}.npy")).ok_or_else(|| {
             let members = self.archive.members.iter().map(|member| shown(Path::new(&member.name)));
-            Error::data(&self.file.path, format!("no array '{name}' among {}", listed(members, MOST_LISTED)))
+            let members = listed(members, MOST_LISTED);
+            let members = if members.is_empty() { "(none)" } else { members.as_str() };
+            Error::data(&self.file.path, format!("no array '{name}' among {members}"))
                 .expected("what scipy.sparse.save_npz writes")
                 .advice("save an array of edges with numpy.save, as .npy")
         })

@@ -38,13 +38,13 @@ pub(super) fn open_reader(
     let first = |files: Vec<InputFile>| files.into_iter().next().ok_or_else(|| Error::usage("no input"));
     let reader: Box<dyn Reader> = match format {
         Format::Text if reading.names => Box::new(NamedEdges::open(files, reading.header, window)?),
-        Format::Text => Box::new(EdgeListText::open(files, reading.header, reading.format.is_some(), window)?),
+        Format::Text => Box::new(EdgeListText::open(files, reading.header, reading.format, window)?),
         Format::BinU32 | Format::BinU64 | Format::Graph500 => {
             Box::new(Binary::open(files, format, reading.format.is_some(), window)?)
         }
         Format::Npy => Box::new(Npy::open(files, window)?),
         #[cfg(feature = "parquet")]
-        Format::Parquet => Box::new(crate::parquet::Parquet::open(files, reading)?),
+        Format::Parquet => Box::new(crate::parquet::Parquet::open(files, reading, how)?),
         #[cfg(feature = "parquet")]
         Format::Arrow => Box::new(crate::arrow::Arrow::open(files, reading, how)?),
         #[cfg(not(feature = "parquet"))]

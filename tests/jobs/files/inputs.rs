@@ -8,6 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use super::place::{CLIQUE, Place, TRIANGLE, counted, dated, result, said};
+use crate::common::packed::tarred;
+use crate::common::pairs32;
 use crate::common::place::stopped_by;
 
 fn name(bytes: &[u8]) -> &OsStr {
@@ -44,6 +46,22 @@ fn paths_that_are_no_text_are_told_apart_and_have_run_directories() {
     }
     let refused = place.count(both[1], &["--run-dir", "run-a"]);
     assert_eq!(refused.status.code(), Some(3), "{}", said(&refused));
+}
+
+#[test]
+fn a_graph_whose_format_was_named_is_kept_apart_from_one_whose_format_was_found() {
+    let place = Place::new();
+    // Its format named, a dense matrix is read as a list of edges, and an archive without a suffix as raw numbers.
+    place.write("dense", "0 1 1 1\n1 0 1 1\n1 1 0 1\n1 1 1 0\n");
+    place.write("crawl", tarred(&[("g.bin", &pairs32(&[(0, 1), (1, 2), (2, 0)]))]));
+    let named = ["--format", "text", "--run-dir", "run"];
+    for _ in 0..2 {
+        assert_eq!(result(&place.count("dense", &named)).edges, 1);
+        place.refuses(&["count", "dense"], 1, &["a dense adjacency matrix"]);
+        place.refuses(&["count", "dense", "--run-dir", "run"], 3, &["format: recorded text (named), now text"]);
+        assert_eq!(result(&place.count("crawl", &[])).edges, 3);
+        assert_ne!(result(&place.count("crawl", &["--format", "bin-u32"])).edges, 3);
+    }
 }
 
 /// A ring with or without triangles in its middle, in files of equal length whose first and last megabyte are the same.

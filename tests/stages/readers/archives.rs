@@ -150,6 +150,9 @@ fn archives_without_one_graph_are_refused() {
     folder.refuses("line.zip", zipped(&[("g.txt", b"0 1\n1 x\n")]), &["line.zip: g.txt:2: 'x'"]);
     let inner = zipped(&[("g.txt", b"0 1\n")]);
     folder.refuses("outer.zip", zipped(&[("inner.zip", &inner)]), &["inner.zip: is an archive in an archive"]);
+    for (name, packed) in [("g.zip.gz", gz(&inner)), ("g.ZIP.zst", zst(&inner))] {
+        folder.refuses(name, packed, &["is a zip archive that was compressed again", "-dc FILE | trimill count -"]);
+    }
     folder.refuses("outer.tar", ended(&[member("i.tar.gz", b'0', 0, &[])]), &["is empty"]);
     let packed = gz(ended(&[file("g.txt", "0 1\n")]));
     folder.refuses("deep.zip", zipped(&[("i.tar.gz", &packed)]), &["is an archive in an archive"]);

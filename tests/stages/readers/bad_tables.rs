@@ -11,7 +11,7 @@ use trimill::{Control, Error, Kind};
 
 use super::support::{Folder, arcs, failed, read, refused, work_dir};
 use crate::common::job::fixture;
-use crate::common::packed::zipped_by;
+use crate::common::packed::{zipped, zipped_by};
 use crate::common::tables::parquet;
 
 /// A `.npy` file as its specification lays it out.
@@ -132,6 +132,7 @@ fn matrices_that_are_inconsistent_are_refused() {
     }
     let other = matrix("csr", zip::CompressionMethod::Stored, &[("format.npy", None)]);
     folder.refuses("savez.npz", other, &["no array 'format' among", "numpy.save"]);
+    folder.refuses("empty.npz", zipped(&[]), &["no array 'format' among (none);"]);
     // One flipped bit of stored indices, whose checksum is in the archive.
     let mut flipped = matrix("coo", zip::CompressionMethod::Stored, &[]);
     let at = flipped.windows(12).position(|part| part == words::<4>(&[0, 1, 2])).unwrap();

@@ -73,6 +73,11 @@ fn bad_text_is_refused_with_its_line() {
         ("src,dst,label\n1,2,\"a\n1,5,b\n2,5,c\"\n", 2, "a quote that is not closed"),
         ("1,2,NA,\"a \"\"b\n", 1, "a quote that is not closed"),
         ("1,,2,\"a\"\n", 1, "an empty column"),
+        ("1,2,0.5\n5,,0.3\n", 2, "an empty column"),
+        ("1,2,0.5\n,5,0.3\n", 2, "an empty column"),
+        ("5,\n1,2\n", 1, "one column only"),
+        (",5\n1,2\n", 1, "one column only"),
+        ("5,,\n1,2,3\n", 1, "one column only"),
         ("1 2\n\u{feff}2 3\n", 2, "a byte order mark (U+FEFF) in a line that is not the first"),
         // `1 2` is no METIS header: a graph of one vertex has no two edges.
         ("1 2\n2 3 1 3\n3 4\n", 3, "each line of an edge list holds one arc"),
@@ -124,6 +129,8 @@ fn bad_matrices_are_refused() {
     ] {
         folder.refuses("bad.mtx", text, parts);
     }
+    let of_names = read(&folder.write("bad.mtx", format!("{banner}\n3 3 1\nann bob\n"))).unwrap_err().to_string();
+    assert!(of_names.contains("bad.mtx:3: 'ann'") && !of_names.contains("--names"), "{of_names}");
     let whole = std::fs::read_to_string(data("karate.mtx")).unwrap();
     let cut = whole.lines().take(60).map(|line| format!("{line}\n")).collect::<String>();
     folder.refuses("karate.mtx", cut, &["entries; expected 78 entries, as the header says"]);

@@ -8,7 +8,9 @@ use trimill::testing::input::Header;
 use trimill::testing::input::arcs::ArcSource;
 use trimill::testing::input::format::Format;
 
-use super::support::{Folder, data, edges, gz, open, pairs32, pairs64, read, read_as, read_files, refused};
+use super::support::{
+    Folder, data, edges, gz, open, pairs32, pairs64, read, read_as, read_files, refused, write_bvgraph,
+};
 
 /// Six vertices: two triangles, 0-1-2 and 1-2-3, and a path 3-4-5.
 const KITE: [(u64, u64); 7] = [(0, 1), (0, 2), (1, 2), (1, 3), (2, 3), (3, 4), (4, 5)];
@@ -251,6 +253,10 @@ fn a_byte_order_mark_is_passed_over_in_all_formats_of_text() {
         assert!(read(&folder.write(name, &marked)).unwrap() == plain, "{name}");
         assert!(read(&folder.write(&format!("{name}.gz"), gz(&marked))).unwrap() == plain, "{name}.gz");
     }
+    write_bvgraph(&folder.path("crawl"), &[(0, 1), (1, 2)]);
+    let properties = std::fs::read_to_string(folder.path("crawl.properties")).unwrap();
+    folder.write("crawl.properties", format!("\u{feff}{properties}"));
+    assert_eq!(read(&folder.path("crawl.graph")).unwrap(), [(0, 1), (1, 2)]);
     let karate = std::fs::read_to_string(data("karate.mtx")).unwrap();
     for (name, text) in [("wide.mtx", karate.as_str()), ("wide.txt", "0 1\n"), ("wide", "0 1\n1 2\n")] {
         for mark in ["", "\u{feff}"] {
