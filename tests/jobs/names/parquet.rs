@@ -100,3 +100,21 @@ fn parquet_has_them_as_text() {
     let again = count("input = { path = 'e.parquet', names = true }", dir.path()).unwrap();
     assert_eq!(again.edges, expected.edges.len() as u64);
 }
+
+#[test]
+fn long_names_among_short_ones_end_a_row_group_early() {
+    let dir = tempfile::tempdir().unwrap();
+    let long = |i: u64| format!("{i:04}").repeat(4000);
+    let long = (0..400).map(|i| format!("{}\t{}\n", long(i), long(i + 1)));
+    let short = (0..32_000).map(|i| format!("z{i}\tz{}\n", i + 1));
+    std::fs::write(dir.path().join("n.tsv"), long.chain(short).collect::<String>()).unwrap();
+    let input = "input = { path = 'n.tsv', names = true, header = 'no' }";
+    count(&format!("{input}\noutput.per_edge = 'e.parquet'"), dir.path()).unwrap();
+    let edges = SerializedFileReader::new(std::fs::File::open(dir.path().join("e.parquet")).unwrap()).unwrap();
+    // All long names take 12.8 MB.
+    let groups = edges.metadata().row_groups();
+    assert!(groups.iter().all(|group| group.total_byte_size() < 8_000_000));
+    assert_eq!(groups.iter().map(|group| group.num_rows()).sum::<i64>(), 32_400);
+    let again = count("input = { path = 'e.parquet', names = true }", dir.path()).unwrap();
+    assert_eq!((again.edges, again.triangles), (32_400, 0));
+}
