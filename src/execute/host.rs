@@ -271,12 +271,18 @@ impl HostNeeds {
 
     pub(super) fn directions(&self) -> Option<Needs> {
         let (host, listed) = (self.host, self.counts.lcc.map_or(0, |lcc| lcc.listed));
+        let threads = host.threads();
         let needs = self
             .always(Needs::to("mark the directions of edges"))
             .fixed("triangles at vertices and on edges", self.beside_directions())
-            .fixed("reading the input again", Bytes(host.usable().get() / 8).max(Bytes::mib(host.threads())))
+            .fixed("reading the input again", Bytes(host.usable().get() / 8).max(Bytes::mib(threads)))
             .array(8, listed, "listed vertices")
-            .buffers(directions::memory(&self.size, host.threads()));
+            .array(directions::PER_VERTEX, self.size.vertices.into(), "vertices")
+            .fixed(
+                format!("marks of {}", plural(threads, "thread", "threads")),
+                directions::of_threads(&self.size, threads),
+            )
+            .buffers(directions::least_band(&self.size));
         self.counts.is_directed().then_some(needs)
     }
 
@@ -383,6 +389,29 @@ pub(super) fn on_gpus(gpus: u64, blocks: u64, left: Bytes) -> OnGpus {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vertices::lcc::LccWanted;
+
+    #[test]
+    fn the_smallest_budget_leaves_only_a_band_of_rows_to_directions() {
+        let lcc = Some(LccWanted { directed: true, ..LccWanted::default() });
+        let needs = HostNeeds {
+            host: HostMemory::new(Bytes::ZERO, 1),
+            size: GraphSize { vertices: 1_000_000, edges: 2_000_000, longest_row: 10, probes: 0 },
+            held: Bytes::ZERO,
+            mode: None,
+            counts: CountsWanted { vertices: true, lcc, ..CountsWanted::default() },
+            spill_to: SpillTo::Disk,
+            counts_kept_spills: false,
+            shard: false,
+            metis: false,
+            resumable: false,
+            device_peels: None,
+        };
+        let needs = needs.within(needs.enough_for(|with| with.host.floor(&with.directions().unwrap()).bytes));
+        let left = needs.host.left(&needs.directions().unwrap()).unwrap();
+        // Each vertex takes 24 bytes.
+        assert!((directions::least_band(&needs.size)..Bytes(4_000_000)).contains(&left), "{left}");
+    }
 
     #[test]
     fn what_gpus_take_together_is_within_their_share() {
