@@ -34,15 +34,17 @@ fn briefly(absence: &trimill_kernels::Absence) -> String {
 impl Session {
     /// The host memory that a job takes besides counting; `mode` if it is fixed.
     pub(super) fn host_needs(&self, graph: &OrientedGraph, mode: Option<Mode>) -> HostNeeds {
-        self.host_needs_of(graph.size(), graph.held_bytes(), mode)
+        let largest_degree = graph.largest_degree();
+        HostNeeds { largest_degree, ..self.host_needs_of(graph.size(), graph.held_bytes(), mode) }
     }
 
-    /// As [`Self::host_needs`], for a graph that takes `held` bytes of memory.
+    /// As [`Self::host_needs`], for a graph of any degrees that takes `held` bytes of memory.
     pub(super) fn host_needs_of(&self, size: GraphSize, held: Bytes, mode: Option<Mode>) -> HostNeeds {
         let job = &self.job;
         HostNeeds {
             host: self.host,
             size,
+            largest_degree: size.edges.min(size.vertices.saturating_sub(1).into()) as u32,
             held,
             mode,
             counts: job.counts(),

@@ -51,6 +51,7 @@ pub(super) struct Division {
 pub(super) struct HostNeeds {
     pub(super) host: HostMemory,
     pub(super) size: GraphSize,
+    pub(super) largest_degree: u32,
     /// Bytes of the graph in memory.
     pub(super) held: Bytes,
     /// None: either mode is allowed.
@@ -95,6 +96,11 @@ impl HostNeeds {
 
     pub(super) fn within(&self, budget: Bytes) -> Self {
         Self { host: HostMemory::new(budget, self.host.threads() as usize), ..*self }
+    }
+
+    /// For the graph in a file.
+    pub(super) fn beside_file(&self) -> Self {
+        Self { held: Bytes::ZERO, ..*self }
     }
 
     fn least(&self, least: Bytes, gpus: u64) -> Bytes {
@@ -224,7 +230,7 @@ impl HostNeeds {
             (true, _) => (
                 "triangles on edges",
                 "write the triangles on edges",
-                edges_while_writing(self.counts, self.host, vertices, edges),
+                edges_while_writing(self.counts, self.host, vertices, edges, self.largest_degree),
             ),
             (false, true) => (
                 "triangles at vertices",
@@ -397,6 +403,7 @@ mod tests {
         let needs = HostNeeds {
             host: HostMemory::new(Bytes::ZERO, 1),
             size: GraphSize { vertices: 1_000_000, edges: 2_000_000, longest_row: 10, probes: 0 },
+            largest_degree: 20,
             held: Bytes::ZERO,
             mode: None,
             counts: CountsWanted { vertices: true, lcc, ..CountsWanted::default() },
