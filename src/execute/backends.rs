@@ -46,6 +46,7 @@ impl Session {
             size,
             largest_degree: size.edges.min(size.vertices.saturating_sub(1).into()) as u32,
             held,
+            listed: self.listed,
             mode,
             counts: job.counts(),
             spill_to: job.settings.spill.to(),

@@ -9,8 +9,10 @@ use crate::job::{Mode, SpillTo};
 use crate::outputs::CountsWanted;
 use crate::sums::{ByArc, ByRank};
 use crate::truss;
+use crate::vertices::lcc;
 use trimill_counting::{Footprint, smallest_row_block_limit};
 use trimill_graph::GraphSize;
+use trimill_graph::file::Layout;
 use trimill_partitioners::RowsById;
 use trimill_partitioners::build::spills::{BUFFERS, HELD};
 use trimill_partitioners::partition::kept::Kept;
@@ -54,6 +56,8 @@ pub(super) struct HostNeeds {
     pub(super) largest_degree: u32,
     /// Bytes of the graph in memory.
     pub(super) held: Bytes,
+    /// The most vertices that the input lists.
+    pub(super) listed: u64,
     /// None: either mode is allowed.
     pub(super) mode: Option<Mode>,
     pub(super) counts: CountsWanted,
@@ -186,8 +190,17 @@ impl HostNeeds {
             Some(Mode::Spilled) => partitions.into(),
             None => std::iter::once(graph).chain(partitions).collect(),
         };
+        floors.extend(self.comparing().map(|needs| host.floor(&needs)));
         floors.extend(self.after_counting(least, gpus).map(|needs| host.floor(&needs)));
         floors
+    }
+
+    /// While the vertices are compared with the listed ones; a graph that was just prepared may take a quarter of the memory.
+    fn comparing(&self) -> Option<Needs> {
+        let GraphSize { vertices, edges, .. } = self.size;
+        let graph = Layout { vertices, edges, has_ids: true, ..Layout::default() }.sections_at_most();
+        let held = graph.min(Bytes(self.host.usable().get() / 4));
+        (self.listed > 0).then(|| lcc::comparing(vertices, held, self.listed))
     }
 
     fn always(&self, needs: Needs) -> Needs {
@@ -405,6 +418,7 @@ mod tests {
             size: GraphSize { vertices: 1_000_000, edges: 2_000_000, longest_row: 10, probes: 0 },
             largest_degree: 20,
             held: Bytes::ZERO,
+            listed: 0,
             mode: None,
             counts: CountsWanted { vertices: true, lcc, ..CountsWanted::default() },
             spill_to: SpillTo::Disk,

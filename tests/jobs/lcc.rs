@@ -267,6 +267,16 @@ fn memory_for_directions_is_asked_for_before_anything_is_counted() {
     assert!(found.iter().all(|&(id, value)| value == expected[id as usize % 30].1), "{found:?}");
 }
 
+/// All jobs compare the vertices with the list, which here takes more memory than all else.
+#[test]
+fn the_least_memory_that_plan_names_is_enough_to_compare_the_vertices() {
+    let place = Place::new();
+    write(&place.path(""), "g", true, &(0..1_000_000).collect::<Vec<_>>(), &sixty());
+    let words = ["g", "--threads", "2", "--no-cache", "--backend", "cpu"];
+    let (_, said, _) = place.least_suffices("--host-memory", &words, |least| least - (1 << 16));
+    assert!(said.contains("to compare the vertices with their list"), "{said}");
+}
+
 /// Arcs between the ids below 60, some of them in both directions.
 fn sixty() -> Arcs {
     (0..60).flat_map(|i| [(i, (i + 1) % 60), (i, (i + 2) % 60), (i, (i * 7 + 3) % 60)]).collect()
