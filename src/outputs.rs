@@ -82,15 +82,22 @@ impl OutputTable {
         self.count_files().try_for_each(|path| check_output(path))
     }
 
-    /// Disk space of the files for a graph of this size, without the small file by degree. `all`: the most vertices of the input.
-    pub fn disk_needs(&self, graph: &GraphSize, array_len: Option<u64>, all: u64) -> Result<Vec<DiskNeed>> {
+    /// Disk space of the files for a graph of this size, without the small file by degree. `all`: the most vertices of the input; `ids`: the most bytes
+    /// of an id in a list of vertices, where it is a mean, and in one of edges.
+    pub fn disk_needs(
+        &self,
+        graph: &GraphSize,
+        array_len: Option<u64>,
+        all: u64,
+        ids: [u64; 2],
+    ) -> Result<Vec<DiskNeed>> {
         let vertices =
-            (&self.per_vertex, "--per-vertex", [u64::from(graph.vertices); 2], line_bytes::<VertexRows<'_>>());
+            (&self.per_vertex, "--per-vertex", [u64::from(graph.vertices); 2], line_bytes::<VertexRows<'_>>(ids[0]));
         // Of a graph that is peeled until a K-truss is left, only its edges are written: perhaps none.
         let fewest = if self.k.is_some() { 0 } else { graph.edges };
-        let edges = (&self.per_edge, "--per-edge", [fewest, graph.edges], line_bytes::<EdgeRows<'_>>());
+        let edges = (&self.per_edge, "--per-edge", [fewest, graph.edges], line_bytes::<EdgeRows<'_>>(ids[1]));
         let mut needs = Vec::new();
-        let all = (&self.lcc, "--lcc", [graph.vertices.into(), all], line_bytes::<LccRows<'_>>());
+        let all = (&self.lcc, "--lcc", [graph.vertices.into(), all], line_bytes::<LccRows<'_>>(ids[0]));
         for (path, option, [fewest, rows], [least, most]) in [vertices, edges, all] {
             let Some(path) = path else { continue };
             // Pipes and devices take no space.

@@ -16,6 +16,7 @@ use crate::job::{Devices, Mode, Partitioner};
 use crate::outputs::CountsWanted;
 use crate::plan::choose::choose;
 use crate::plan::{floor, is_ample};
+use crate::table::columns::DIGITS;
 use trimill_counting::{CountBackend, Footprint};
 use trimill_graph::{GraphSize, OrientedGraph};
 use trimill_input::MOST_VERTICES;
@@ -293,7 +294,7 @@ impl AfterPreparing for Session {
         let size = GraphSize { vertices, edges, longest_row: 0, probes: 0 };
         // A wrong name is reported when the file is written.
         let all = self.job.lcc_wanted.map_or(0, |lcc| lcc.listed).max(vertices.into());
-        self.job.settings.output.disk_needs(&size, Some(vertices.into()), all).unwrap_or_default()
+        self.job.settings.output.disk_needs(&size, Some(vertices.into()), all, [DIGITS; 2]).unwrap_or_default()
     }
 
     fn stages(&self, graph: &GraphToPrepare) -> Vec<ExpectedStage> {

@@ -20,11 +20,15 @@ pub enum ColumnValue<R: 'static> {
     F64(fn(&R) -> f64),
 }
 
+/// The most digits of a number of 64 bits.
+pub(crate) const DIGITS: u64 = 20;
+
 impl<R> ColumnValue<R> {
-    /// The most bytes of a number as text. Coefficients are 0 or at least 2^-63: `0.`, 18 zeros and 17 digits.
-    fn most_bytes(&self) -> u64 {
+    /// The most bytes of a value as text, given those of an id. Coefficients are 0 or at least 2^-63: `0.`, 18 zeros and 17 digits.
+    fn most_bytes(&self, id: u64) -> u64 {
         match self {
-            Self::Id(_) | Self::U64(_) => 20,
+            Self::Id(_) => id,
+            Self::U64(_) => DIGITS,
             Self::U32(_) => 10,
             Self::F64(_) => 2 + 18 + 17,
         }
@@ -61,9 +65,9 @@ pub trait CountRows: Sync {
     fn range(&self, places: Range<usize>) -> impl Iterator<Item = Self::Row>;
 }
 
-/// The least and the most bytes of a row as text: one digit a column; and the most digits of each column, or the typical length of names.
-pub(crate) fn line_bytes<R: CountRows>() -> [u64; 2] {
-    [R::COLUMNS.iter().map(|_| 1 + 1).sum(), R::COLUMNS.iter().map(|(_, value)| value.most_bytes() + 1).sum()]
+/// The least and the most bytes of a row as text: one digit a column; and the most bytes of each column, `id` of an id.
+pub(crate) fn line_bytes<R: CountRows>(id: u64) -> [u64; 2] {
+    [R::COLUMNS.iter().map(|_| 1 + 1).sum(), R::COLUMNS.iter().map(|(_, value)| value.most_bytes(id) + 1).sum()]
 }
 
 pub trait CountsInOrder {
@@ -139,6 +143,6 @@ mod tests {
             column.put(&value, None, b'\t', &mut text).unwrap();
             text.len() as u64 - 1
         });
-        assert!((30..=column.most_bytes()).contains(&longest.max().unwrap()));
+        assert!((30..=column.most_bytes(DIGITS)).contains(&longest.max().unwrap()));
     }
 }
