@@ -62,6 +62,16 @@ fn a_done_job_is_answered_at_once_with_the_recorded_result() {
     assert_eq!(serde_json::from_slice::<RunResult>(&recorded).unwrap(), first);
 }
 
+#[test]
+fn a_done_job_keeps_trusses_that_a_later_start_does_not_ask_for() {
+    let place = Place::new();
+    let (first, _) = place.completes(ROUTERS, &["--truss"]);
+    assert!(first.truss.is_some());
+    assert_eq!(place.completes(ROUTERS, &[]).0, first);
+    // A file of edges is to have their triangles.
+    assert!(place.completes(ROUTERS, &["--per-edge", "e.tsv"]).0.truss.is_none());
+}
+
 /// Root can write in any directory, except on a file system that is mounted read-only.
 #[test]
 fn a_done_job_is_answered_from_a_directory_that_cannot_be_written() {
