@@ -225,6 +225,13 @@ fn a_done_job_does_not_take_a_file_for_another_one() {
         place.read("a.tsv").lines().next().unwrap().to_owned()
     });
     assert!(headers[0] != headers[1] && headers[0] == headers[2] && headers[2] != headers[3], "{headers:?}");
+    // Another path of a file is the same output, also of a job for shards.
+    let (first, _) = place.completes(ROUTERS, &["--per-edge", "e.tsv"]);
+    assert_eq!(place.completes(ROUTERS, &["--per-edge", "tmp/../e.tsv"]).0, first);
+    for file in ["v.tsv", "tmp/../v.tsv"] {
+        let words = ["prepare", &data(ROUTERS.0), "--run-dir", "shards", "--shards", "2", "--per-vertex", file];
+        place.prints(&words);
+    }
     // A pipe gets the counts at each start.
     let table = || place.start(&data(ROUTERS.0), &["--per-vertex", "-"]).stdout;
     let first = table();
