@@ -184,6 +184,8 @@ fn what_contradicts_itself_is_refused_with_the_file_and_the_line() {
         let said = error.to_string();
         assert!(words.iter().all(|word| said.contains(word)), "{words:?}: {said}");
     };
+    write(dir, "g", true, &[1, 2], &Arcs::new());
+    says(&fails(dir, lcc), &["g.e: is empty and holds no arcs"]);
     write(dir, "g", true, &[1, 2, 3], &arcs);
     for more in [lcc, ""] {
         says(&fails(dir, more), &["g.e:4: an edge of the vertex 8, which", "g.v lacks"]);
