@@ -18,6 +18,7 @@ use crate::common::tables::parquet;
 fn table([kind, annotation]: [&str; 2], arcs: &[[Option<&[u8]>; 2]], encoding: Option<Encoding>) -> Vec<u8> {
     let columns = ["a", "b"].map(|name| format!("optional {kind} {name} {annotation};")).concat();
     let properties = WriterProperties::builder().set_dictionary_enabled(encoding.is_none());
+    let properties = properties.set_write_page_header_statistics(true).set_statistics_truncate_length(None);
     let properties = encoding.map_or(properties.clone(), |encoding| properties.set_encoding(encoding));
     parquet(&columns, properties.build(), arcs.chunks(100), |arcs, end, column| {
         let ends = arcs.iter().map(|arc| arc[end]);
@@ -69,6 +70,11 @@ fn they_are_read_from_parquet() {
         let said = error.to_string();
         assert!(error.kind() == Kind::Data && said.contains("n.parquet: ") && said.contains(words), "{said}");
     }
+    // The header of a page has its least and its greatest name.
+    let [least, greatest] = ["a", "z"].map(|letter| letter.repeat(16_384));
+    let [least, greatest] = [&least, &greatest].map(|name| Some(name.as_bytes()));
+    std::fs::write(dir.path().join("n.parquet"), table(TEXT, &[[least, greatest], [greatest, least]], None)).unwrap();
+    assert_eq!(count("input = { path = 'n.parquet', names = true }", dir.path()).unwrap().edges, 1);
     // Some programs do not say that it is text.
     std::fs::write(dir.path().join("n.parquet"), table(["binary", ""], &ends, None)).unwrap();
     let counted = count("input = { path = 'n.parquet', names = true }", dir.path()).unwrap();
