@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::common::job::{SETTINGS, arcs, count, input};
 use crate::common::packed::{tarred, zipped, zst};
-use crate::common::place::{Place, stderr, text, with_suffix};
+use crate::common::place::{Place, number_after, stderr, text, with_suffix};
 use proptest::prelude::*;
 use trimill::testing::report::PlanReport;
 use trimill::{Error, Graph, Kind, Options};
@@ -243,7 +243,7 @@ fn the_coefficients_of_no_vertex_are_an_empty_file_also_compressed() {
 
 #[test]
 fn memory_for_directions_is_asked_for_before_anything_is_counted() {
-    let dir = tempfile::tempdir().unwrap();
+    let place = Place::new();
     // Each vertex is joined to the next two; every third edge to the next one is there in both directions.
     let ring = |n: u64| -> Arcs {
         let of = |i: u64| {
@@ -253,16 +253,15 @@ fn memory_for_directions_is_asked_for_before_anything_is_counted() {
         (0..n).flat_map(of).collect()
     };
     let n = 210_000;
-    write(dir.path(), "g", true, &(0..n).collect::<Vec<_>>(), &ring(n));
-    let job = |more: &str| {
-        count(&format!("input.path = 'g'\ncount = {{ backend = 'cpu', threads = 1 }}\n{more}"), dir.path())
-    };
-    let error = job("output.lcc = 'l.txt'\nmemory.host = '24MiB'").unwrap_err();
-    let said = error.to_string();
-    assert!(error.kind() == Kind::Resource && said.contains("raise --host-memory"), "{said}");
-    let enough = error.bytes_wanted().unwrap().get();
-    job(&format!("output.lcc = 'l.txt'\nmemory.host = {enough}")).unwrap();
-    let found = values(&fs::read_to_string(dir.path().join("l.txt")).unwrap());
+    write(&place.path(""), "g", true, &(0..n).collect::<Vec<_>>(), &ring(n));
+    // In a process of its own, whose memory is measured. The budget is enough to prepare the graph.
+    let words = ["count", "g", "--lcc", "l.txt", "--threads", "1", "--backend", "cpu", "--no-cache", "--host-memory"];
+    let refused = place.refuses(&[&words[..], &["38MiB"]].concat(), 3, &["to mark the directions of edges"]);
+    assert!(refused.stdout.is_empty() && !place.path("l.txt").exists(), "{}", text(&refused.stdout));
+    let enough = number_after("raise --host-memory to ", &stderr(&refused));
+    let peak = place.answer(&[&words[..], &[&*enough]].concat())["peak_host_bytes"].as_u64().unwrap();
+    assert!(peak <= enough.parse::<u64>().unwrap(), "{peak} of {enough}");
+    let found = values(&place.read("l.txt"));
     // Values depend only on the place modulo three.
     let expected = by_definition(true, &(0..30).collect::<Vec<_>>(), &ring(30));
     assert_eq!(found.len(), n as usize);
