@@ -7,7 +7,7 @@
 //! other graph, on GPUs and out of core. Other jobs are not slowed down: neither the graph file nor cleaning has directions.
 //!
 //! Cost: a pass over the input, with a search in a row for each arc, and the doubled graph: 2 to 2.5 times the edges, counted at vertices. Memory
-//! ([`memory`]): 24 bytes a vertex, and marked rows: with less than 4.25 bytes an edge, the input is read once for each band of ranks.
+//! ([`PER_VERTEX`]): 24 bytes a vertex, and marked rows: with less than 4.25 bytes an edge, the input is read once for each band of ranks.
 
 mod arcs;
 mod doubled;
@@ -22,17 +22,21 @@ use trimill_system::{Bytes, Error, Result};
 const MOST_VERTICES: u32 = u32::MAX / 2 - 1;
 
 /// Bytes a vertex: its rank and perhaps its id, by which arcs find it; the numbers of it and its copy in the order of a file.
-const PER_VERTEX: u64 = 16 + 8;
+pub const PER_VERTEX: u64 = 16 + 8;
 
 const MOST_BANDS: u64 = 16;
 
 const OF_THREAD: u64 = 6 << 20;
 
-/// The least host memory for marking the edges of a graph of this size, apart from reading the input.
-pub fn memory(size: &GraphSize, threads: u64) -> Bytes {
-    let (vertices, row) = (u64::from(size.vertices), u64::from(size.longest_row));
-    let band = band_bytes(vertices, size.edges).get() / MOST_BANDS + band_bytes(BLOCK, BLOCK + row).get();
-    Bytes(PER_VERTEX * vertices + band + threads * (OF_THREAD + 40 * row))
+/// The least host memory for a band of rows of a graph of this size.
+pub fn least_band(size: &GraphSize) -> Bytes {
+    let of_blocks = band_bytes(BLOCK, BLOCK + u64::from(size.longest_row));
+    Bytes(band_bytes(size.vertices.into(), size.edges).get() / MOST_BANDS) + of_blocks
+}
+
+/// Host memory of threads that mark rows and make those of the doubled graph, apart from reading the input.
+pub fn of_threads(size: &GraphSize, threads: u64) -> Bytes {
+    Bytes(threads * (OF_THREAD + 40 * u64::from(size.longest_row)))
 }
 
 pub fn check_size(vertices: u32) -> Result<()> {

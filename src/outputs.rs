@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use crate::edges::rows::EdgeRows;
 use crate::job::file::OutputTable;
+use crate::paths::place::place;
 use crate::table::columns::{CountsInOrder, line_bytes};
 use crate::table::format::{ALL, COLUMNS, STANDARD_OUTPUT, TEXT, TableFormat};
 use crate::table::text::{Compress, TextTable};
@@ -70,11 +71,22 @@ impl OutputTable {
     /// The outputs with absolute paths, since other processes may have another current directory.
     pub fn absolute(&self) -> Result<Self> {
         let mut output = self.clone();
-        let Self { dir, per_vertex, by_degree, lcc, per_edge, by_k, .. } = &mut output;
-        for path in [dir, per_vertex, by_degree, lcc, per_edge, by_k].into_iter().flatten() {
+        for path in output.paths_of_job() {
             *path = std::path::absolute(&*path).map_err(|error| Error::write(&*path, error))?;
         }
         Ok(output)
+    }
+
+    /// The outputs with the places that their paths lead to now, to compare them.
+    pub fn at_places(&self) -> Self {
+        let mut output = self.clone();
+        output.paths_of_job().for_each(|path| *path = place(path));
+        output
+    }
+
+    fn paths_of_job(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        let Self { dir, per_vertex, by_degree, lcc, per_edge, by_k, .. } = self;
+        [dir, per_vertex, by_degree, lcc, per_edge, by_k].into_iter().flatten()
     }
 
     /// Checks that the files of counts can be outputs.
@@ -82,15 +94,22 @@ impl OutputTable {
         self.count_files().try_for_each(|path| check_output(path))
     }
 
-    /// Disk space of the files for a graph of this size, without the small file by degree. `all`: the most vertices of the input.
-    pub fn disk_needs(&self, graph: &GraphSize, array_len: Option<u64>, all: u64) -> Result<Vec<DiskNeed>> {
+    /// Disk space of the files for a graph of this size, without the small file by degree. `all`: the most vertices of the input; `ids`: the most
+    /// bytes of an id in a list of vertices, where it is a mean, and in one of edges.
+    pub fn disk_needs(
+        &self,
+        graph: &GraphSize,
+        array_len: Option<u64>,
+        all: u64,
+        ids: [u64; 2],
+    ) -> Result<Vec<DiskNeed>> {
         let vertices =
-            (&self.per_vertex, "--per-vertex", [u64::from(graph.vertices); 2], line_bytes::<VertexRows<'_>>());
+            (&self.per_vertex, "--per-vertex", [u64::from(graph.vertices); 2], line_bytes::<VertexRows<'_>>(ids[0]));
         // Of a graph that is peeled until a K-truss is left, only its edges are written: perhaps none.
         let fewest = if self.k.is_some() { 0 } else { graph.edges };
-        let edges = (&self.per_edge, "--per-edge", [fewest, graph.edges], line_bytes::<EdgeRows<'_>>());
+        let edges = (&self.per_edge, "--per-edge", [fewest, graph.edges], line_bytes::<EdgeRows<'_>>(ids[1]));
         let mut needs = Vec::new();
-        let all = (&self.lcc, "--lcc", [graph.vertices.into(), all], line_bytes::<LccRows<'_>>());
+        let all = (&self.lcc, "--lcc", [graph.vertices.into(), all], line_bytes::<LccRows<'_>>(ids[0]));
         for (path, option, [fewest, rows], [least, most]) in [vertices, edges, all] {
             let Some(path) = path else { continue };
             // Pipes and devices take no space.

@@ -34,7 +34,7 @@ pub(crate) fn new_text(
     };
     new_file(path, |to| {
         table.write_head(to, columns)?;
-        table.write_rows(to, rows, ROWS, |places, text| {
+        table.write_rows(to, rows, ROWS, |places, text, _| {
             places.for_each(|place| line(place, char::from(table.separator), text));
             Ok(())
         })

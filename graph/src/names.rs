@@ -10,13 +10,16 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 use super::layout::{self, CHECKSUM_DIFFERS, damaged_section};
 use super::leb128;
-use trimill_system::{Bytes, Error, Result, disk};
+use trimill_system::{Bytes, Error, Result, disk, parallel};
 
 const BLOCK: u64 = 64;
 
 pub const LONGEST_NAME: usize = 1 << 14;
 
 const AT_ONCE: usize = 1 << 20;
+
+/// Names that a thread reads together.
+const AT_A_TIME: u64 = 1 << 14;
 
 /// Blocks, evenly spread, whose names are read to learn how long names are.
 const SAMPLE: usize = 64;
@@ -167,6 +170,20 @@ impl Names {
     /// How many names have about as many bytes as `many` names of `length` bytes: at most `many`.
     pub fn as_many_as(&self, many: usize, length: usize) -> usize {
         many * length / self.mean.max(length)
+    }
+
+    /// The sum, and the largest, of what `length` returns for all names. Runs in the current thread pool.
+    pub fn lengths(&self, length: impl Fn(&[u8]) -> usize + Sync) -> Result<[u64; 2]> {
+        let of_some = |first: u64| -> Result<[u64; 2]> {
+            let (mut reader, mut all, mut longest) = (self.reader(), 0, 0);
+            for id in first..self.count.min(first + AT_A_TIME) {
+                let length = length(reader.name(id)?) as u64;
+                (all, longest) = (all + length, length.max(longest));
+            }
+            Ok([all, longest])
+        };
+        let found = parallel::try_map((0..self.count).step_by(AT_A_TIME as usize), of_some)?;
+        Ok(found.into_iter().fold([0, 0], |[all, longest], [more, other]| [all + more, longest.max(other)]))
     }
 
     /// Ids are below this.

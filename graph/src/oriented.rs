@@ -185,6 +185,10 @@ impl OrientedGraph {
         &self.degrees
     }
 
+    pub fn largest_degree(&self) -> u32 {
+        self.degree_runs().first().map_or(0, |run| run.degree)
+    }
+
     /// The sum of `deg (deg - 1) / 2`.
     pub fn wedges(&self) -> u128 {
         let of = |run: &DegreeRun| u128::from(run.vertices) * (u128::from(run.degree) * u128::from(run.degree - 1) / 2);

@@ -165,13 +165,15 @@ fn is_whole_fraction(column: &[u8]) -> bool {
 
 /// Advice about the first line of names between blanks, if something else seems to separate them: `ann ; bob`.
 pub(super) fn separated_otherwise(line: &[u8]) -> Option<&'static str> {
-    let [first, second, third, ..] = first_words(line);
+    // Quoted names may have anything in them.
+    let line = line.split(|&byte| byte == b'"').step_by(2).collect::<Vec<_>>().concat();
+    let [first, second, third, ..] = first_words(&line);
     if line.contains(&b';') {
         return Some("replace ';': tr ';' ',' < FILE > NEW; a name with it is written in quotes");
     }
     let is_alone = second == b"|" && !third.is_empty();
     let is_beside = second.is_empty() || first.ends_with(b"|") || second.starts_with(b"|");
-    (is_alone || is_beside && memchr::memchr_iter(b'|', line).count() == 1)
+    (is_alone || is_beside && memchr::memchr_iter(b'|', &line).count() == 1)
         .then_some("replace '|': tr '|' ',' < FILE > NEW; a name with it is written in quotes")
 }
 
@@ -284,6 +286,16 @@ mod tests {
         let quotes = about(b"\"0\",\"1\"", false).unwrap();
         assert!(quotes.starts_with("numbers must be without quotes") && quotes.ends_with("> NEW"), "{quotes}");
         assert!(about(b"source,target", false).is_some_and(|advice| advice.contains("a header")));
+    }
+
+    #[test]
+    fn what_seems_to_separate_names_is_not_in_quotes() {
+        for line in ["\"a;b\" c", "a \"b; c\"", "\"a | b\" c", "\"a|\" \"\"\"|\"", "a|b c|d"] {
+            assert_eq!(separated_otherwise(line.as_bytes()), None, "{line}");
+        }
+        for line in ["a;b c", "\"a b\" ; \"c\"", "a | b", "\"a b\" | \"c\"", "\"a\"| b"] {
+            assert!(separated_otherwise(line.as_bytes()).is_some(), "{line}");
+        }
     }
 
     #[test]

@@ -93,9 +93,9 @@ def test_wrong_settings(function, settings, words):
 @pytest.mark.parametrize(
     "function, names",
     [
-        (trimill.Graph, ["per_vertex", "by_degree", "per_edge", "by_k", "run_dir"]),
-        (trimill.clustering, ["per_vertex", "run_dir"]),
-        (trimill.truss, ["per_edge", "truss", "run_dir"]),
+        (trimill.Graph, ["per_vertex", "by_degree", "lcc", "per_edge", "by_k", "run_dir"]),
+        (trimill.clustering, ["per_vertex", "lcc", "run_dir"]),
+        (trimill.truss, ["per_edge", "lcc", "truss", "run_dir"]),
     ],
 )
 def test_settings_that_a_function_does_not_have(function, names):

@@ -90,7 +90,7 @@ def clustering(
 
     Parameters and exceptions are those of :func:`count`; ``result`` of what is returned is its result.
     """
-    refuse("clustering", ("per_vertex", "run_dir"), settings)
+    refuse("clustering", ("per_vertex", "lcc", "run_dir"), settings)
     return _prepared(graph, source, target, progress, settings).at_vertices(settings)
 
 
@@ -123,7 +123,7 @@ def truss(
     them.
     Parameters and exceptions are those of :func:`count`; ``result`` of what is returned is its result.
     """
-    refuse("truss", ("per_edge", "truss", "run_dir"), settings)
+    refuse("truss", ("per_edge", "lcc", "truss", "run_dir"), settings)
     return _prepared(graph, source, target, progress, settings).peel(settings)
 
 

@@ -44,6 +44,9 @@ _OF_COUNTS = (
 #: Settings of how files are read, which a single count of what was read does not take.
 _OF_READING = ("format", "header", "columns", "names", "cloud_credentials")
 
+#: Settings of a count that reads the input, perhaps again.
+_OF_INPUT = ("lcc", "run_dir")
+
 
 class Graph:
     """A graph that is read and prepared once, and then asked any number of questions, each of which only counts.
@@ -125,9 +128,11 @@ class Graph:
     def count(self, **settings: Unpack[Settings]) -> Result:
         """Counts the triangles.
 
-        :param settings: settings of this count alone, also files that it writes, as for :func:`trimill.count`
+        :param settings: settings of this count alone, also files that it writes, as for :func:`trimill.count`, without
+            ``lcc`` and ``run_dir``
         """
         refuse("Graph.count", _OF_READING, settings, "counts what was read before; expected this setting in Graph()")
+        refuse("Graph.count", _OF_INPUT, settings, "counts what was read before; expected this in trimill.count()")
         prepared = self._now()
         return prepared.count(settings) if settings else prepared.counted
 

@@ -37,9 +37,15 @@ pub fn fixed_bytes(vertices: u32) -> Bytes {
     Bytes(16 * u64::from(vertices))
 }
 
-/// The least bytes of a window: at most some 16 windows, each a pass over the graph. Blocks of rows take a quarter of it.
-pub fn least_window(vertices: u32, edges: u64) -> Bytes {
-    Bytes(8 * (edges + u64::from(vertices)) / 12).max(Bytes::mib(8))
+/// The least bytes of a window: at most some 16 windows, each a pass over the graph, and the list of any vertex. Blocks of rows take a quarter of it.
+pub fn least_window(vertices: u32, edges: u64, largest_degree: u32) -> Bytes {
+    let list = Bytes((list_bytes(largest_degree) * 4).div_ceil(3));
+    Bytes(8 * (edges + u64::from(vertices)) / 12).max(list).max(Bytes::mib(8))
+}
+
+/// Bytes of the window of a vertex that has at most `edges` edges.
+fn list_bytes(edges: u32) -> u64 {
+    16 + 8 * u64::from(edges)
 }
 
 impl CountsInOrder for EdgesOfGraph<'_> {
@@ -57,11 +63,13 @@ impl CountsInOrder for EdgesOfGraph<'_> {
     fn in_order(&self, write: &mut dyn FnMut(&EdgeRows<'_>) -> Result<()>) -> Result<()> {
         let memory = self.memory.max(Bytes::mib(8));
         let pass = pass_bytes(memory);
+        let room = memory.get() - 2 * pass.get();
         // Larger ends are in random order, so reading names by blocks would not help.
-        let ids = self.graph.ids()?.with_names_held(Bytes(memory.get() / 4))?;
+        let of_names = room.saturating_sub(list_bytes(self.graph.largest_degree())).min(memory.get() / 4);
+        let ids = self.graph.ids()?.with_names_held(Bytes(of_names))?;
         let lists = LargerEnds::new(self, pass)?;
         tracing::debug!("the edges of each vertex are counted");
-        let room = memory.get() - 2 * pass.get() - ids.names().map_or(0, |names| names.held_bytes().get());
+        let room = room - ids.names().map_or(0, |names| names.held_bytes().get());
         lists.each_window(&ids, room, write)
     }
 }

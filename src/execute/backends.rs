@@ -16,6 +16,7 @@ use crate::job::{Devices, Mode, Partitioner};
 use crate::outputs::CountsWanted;
 use crate::plan::choose::choose;
 use crate::plan::{floor, is_ample};
+use crate::table::columns::DIGITS;
 use trimill_counting::{CountBackend, Footprint};
 use trimill_graph::{GraphSize, OrientedGraph};
 use trimill_input::MOST_VERTICES;
@@ -34,16 +35,19 @@ fn briefly(absence: &trimill_kernels::Absence) -> String {
 impl Session {
     /// The host memory that a job takes besides counting; `mode` if it is fixed.
     pub(super) fn host_needs(&self, graph: &OrientedGraph, mode: Option<Mode>) -> HostNeeds {
-        self.host_needs_of(graph.size(), graph.held_bytes(), mode)
+        let largest_degree = graph.largest_degree();
+        HostNeeds { largest_degree, ..self.host_needs_of(graph.size(), graph.held_bytes(), mode) }
     }
 
-    /// As [`Self::host_needs`], for a graph that takes `held` bytes of memory.
+    /// As [`Self::host_needs`], for a graph of any degrees that takes `held` bytes of memory.
     pub(super) fn host_needs_of(&self, size: GraphSize, held: Bytes, mode: Option<Mode>) -> HostNeeds {
         let job = &self.job;
         HostNeeds {
             host: self.host,
             size,
+            largest_degree: size.edges.min(size.vertices.saturating_sub(1).into()) as u32,
             held,
+            listed: self.listed,
             mode,
             counts: job.counts(),
             spill_to: job.settings.spill.to(),
@@ -290,7 +294,7 @@ impl AfterPreparing for Session {
         let size = GraphSize { vertices, edges, longest_row: 0, probes: 0 };
         // A wrong name is reported when the file is written.
         let all = self.job.lcc_wanted.map_or(0, |lcc| lcc.listed).max(vertices.into());
-        self.job.settings.output.disk_needs(&size, Some(vertices.into()), all).unwrap_or_default()
+        self.job.settings.output.disk_needs(&size, Some(vertices.into()), all, [DIGITS; 2]).unwrap_or_default()
     }
 
     fn stages(&self, graph: &GraphToPrepare) -> Vec<ExpectedStage> {

@@ -106,7 +106,13 @@ impl Opened<'_> {
         };
         let is_done = |result: &RunResult| job.is_done(run, result);
         let Some(result) = result.filter(is_done) else { return Ok(None) };
-        tracing::info!("{}: counted on an earlier start", run.path().display());
+        let dir = run.path().display();
+        match job.has_timeline && result.timeline.is_none() {
+            true => tracing::warn!(
+                "{dir}: counted on an earlier start without --report and --trace: there is no timeline, and no degrees"
+            ),
+            false => tracing::info!("{dir}: counted on an earlier start"),
+        }
         run.announce(job.replaced(), job.temporary_spills(), true)?;
         self.session.tidy();
         Ok(Some(RunResult { job: job.name.clone(), ..result }))

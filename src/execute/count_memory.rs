@@ -50,7 +50,13 @@ pub(super) fn edges_while_counting(host: HostMemory, devices: u64) -> Bytes {
 }
 
 /// As [`while_writing`], for the triangles on edges, after which those at vertices may be written.
-pub(super) fn edges_while_writing(counts: CountsWanted, host: HostMemory, vertices: u32, edges: u64) -> (Bytes, Bytes) {
+pub(super) fn edges_while_writing(
+    counts: CountsWanted,
+    host: HostMemory,
+    vertices: u32,
+    edges: u64,
+    largest_degree: u32,
+) -> (Bytes, Bytes) {
     let made = Bytes(host.threads() * counts.bytes_per_thread.get());
     let (at_vertices, written_later) = match counts.vertices {
         true => (held::<ByRank>(host, vertices.into()), fixed_bytes(vertices) + lcc::bytes(counts.lcc, vertices)),
@@ -58,5 +64,5 @@ pub(super) fn edges_while_writing(counts: CountsWanted, host: HostMemory, vertic
     };
     let sums = held::<ByArc>(host, edges) + at_vertices;
     let fixed = sums + edges::order::fixed_bytes(vertices).max(written_later) + made;
-    (fixed, fixed + edges::order::least_window(vertices, edges))
+    (fixed, fixed + edges::order::least_window(vertices, edges, largest_degree))
 }

@@ -35,14 +35,14 @@ impl Job {
         Ok(())
     }
 
-    /// Whether an earlier start's `result` in `run` has all wanted counts, and its files are as that start left them.
+    /// Whether an earlier start's `result` in `run` has all wanted counts, perhaps more, and its files are as that start left them.
     pub(super) fn is_done(&self, run: &RunDir, result: &RunResult) -> bool {
         let counts = self.counts();
         let peeled = result.truss.as_ref().map(|trusses| TrussWanted { until: trusses.until });
         let directed = result.clustering.as_ref().and_then(|summary| summary.lcc).map(|lcc| lcc.directed);
         (!counts.vertices || result.clustering.is_some())
             && counts.lcc.is_none_or(|lcc| directed == Some(lcc.directed))
-            && counts.truss == peeled
+            && (counts.truss == peeled || !counts.edges)
             && run.has_written(&self.settings.output)
             && self.output_of_others(run).is_none()
     }

@@ -9,9 +9,12 @@ use crate::job::Mode;
 use crate::outputs::CountsWanted;
 use crate::plan::Plan;
 use crate::sums::{ByArc, ByRank, SumKey, Sums, part};
+use crate::table::columns::DIGITS;
+use crate::table::text::put_name;
 use crate::vertices::order::array_len;
+use trimill_graph::OrientedGraph;
 use trimill_system::disk::DiskNeed;
-use trimill_system::{Bytes, Result};
+use trimill_system::{Bytes, Result, parallel};
 
 impl Planned {
     pub(super) fn disk_needs(&self, batches: Option<&BatchPlan>) -> Result<Vec<DiskNeed>> {
@@ -40,7 +43,12 @@ impl Planned {
         }
         let listed = job.lcc_wanted.map_or(0, |lcc| lcc.listed);
         let all = listed.max(graph.vertices().into()).max(graph.report().vertices_declared);
-        needs.extend(job.settings.output.disk_needs(&graph.size(), array_len(graph), all)?);
+        let output = &job.settings.output;
+        let ids = match [&output.per_vertex, &output.per_edge, &output.lcc] {
+            [None, None, None] => [DIGITS; 2],
+            _ => parallel::within(&session.pool, || id_bytes(graph))?,
+        };
+        needs.extend(output.disk_needs(&graph.size(), array_len(graph), all, ids)?);
         needs.retain(|need| need.most_bytes > Bytes::ZERO);
         Ok(needs)
     }
@@ -54,6 +62,19 @@ impl Planned {
     fn sums_bytes<K: SumKey>(&self, keys: u64) -> Bytes {
         if in_memory::<K>(self.session.host, keys) { Bytes::ZERO } else { Sums::<K>::bytes(keys) }
     }
+}
+
+/// The most bytes of an id of the graph in a list of all vertices, where it is a mean, and in one of edges, where any may be on most lines.
+fn id_bytes(graph: &OrientedGraph) -> Result<[u64; 2]> {
+    let Some(names) = graph.names()? else { return Ok([DIGITS; 2]) };
+    // As text, with quotes and a separator; Parquet has 4 bytes for the length instead.
+    let written = |name: &[u8]| {
+        let mut text = Vec::new();
+        put_name(name, b' ', &mut text);
+        text.len() + 3
+    };
+    let [all, longest] = names.lengths(written)?;
+    Ok([all.div_ceil(u64::from(graph.vertices()).max(1)), longest])
 }
 
 pub(super) fn counts_bytes(counts: CountsWanted, plan: &Plan) -> Bytes {

@@ -64,7 +64,8 @@ impl Session {
             let origin = self.origin(&source)?;
             Ok((source, origin))
         })?;
-        self.resolve_lcc(source.facts().directed, source.listed().map_or(0, VertexList::at_most), origin.is_some())?;
+        self.listed = source.listed().map_or(0, VertexList::at_most);
+        self.resolve_lcc(source.facts().directed, self.listed, origin.is_some())?;
         Ok(Opened { session: self, source: Box::new(source), origin, claimed: None })
     }
 

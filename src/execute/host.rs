@@ -9,8 +9,10 @@ use crate::job::{Mode, SpillTo};
 use crate::outputs::CountsWanted;
 use crate::sums::{ByArc, ByRank};
 use crate::truss;
+use crate::vertices::lcc;
 use trimill_counting::{Footprint, smallest_row_block_limit};
 use trimill_graph::GraphSize;
+use trimill_graph::file::Layout;
 use trimill_partitioners::RowsById;
 use trimill_partitioners::build::spills::{BUFFERS, HELD};
 use trimill_partitioners::partition::kept::Kept;
@@ -51,8 +53,11 @@ pub(super) struct Division {
 pub(super) struct HostNeeds {
     pub(super) host: HostMemory,
     pub(super) size: GraphSize,
+    pub(super) largest_degree: u32,
     /// Bytes of the graph in memory.
     pub(super) held: Bytes,
+    /// The most vertices that the input lists.
+    pub(super) listed: u64,
     /// None: either mode is allowed.
     pub(super) mode: Option<Mode>,
     pub(super) counts: CountsWanted,
@@ -95,6 +100,11 @@ impl HostNeeds {
 
     pub(super) fn within(&self, budget: Bytes) -> Self {
         Self { host: HostMemory::new(budget, self.host.threads() as usize), ..*self }
+    }
+
+    /// For the graph in a file.
+    pub(super) fn beside_file(&self) -> Self {
+        Self { held: Bytes::ZERO, ..*self }
     }
 
     fn least(&self, least: Bytes, gpus: u64) -> Bytes {
@@ -180,8 +190,17 @@ impl HostNeeds {
             Some(Mode::Spilled) => partitions.into(),
             None => std::iter::once(graph).chain(partitions).collect(),
         };
+        floors.extend(self.comparing().map(|needs| host.floor(&needs)));
         floors.extend(self.after_counting(least, gpus).map(|needs| host.floor(&needs)));
         floors
+    }
+
+    /// While the vertices are compared with the listed ones; a graph that was just prepared may take a quarter of the memory.
+    fn comparing(&self) -> Option<Needs> {
+        let GraphSize { vertices, edges, .. } = self.size;
+        let graph = Layout { vertices, edges, has_ids: true, ..Layout::default() }.sections_at_most();
+        let held = graph.min(Bytes(self.host.usable().get() / 4));
+        (self.listed > 0).then(|| lcc::comparing(vertices, held, self.listed))
     }
 
     fn always(&self, needs: Needs) -> Needs {
@@ -224,7 +243,7 @@ impl HostNeeds {
             (true, _) => (
                 "triangles on edges",
                 "write the triangles on edges",
-                edges_while_writing(self.counts, self.host, vertices, edges),
+                edges_while_writing(self.counts, self.host, vertices, edges, self.largest_degree),
             ),
             (false, true) => (
                 "triangles at vertices",
@@ -271,12 +290,18 @@ impl HostNeeds {
 
     pub(super) fn directions(&self) -> Option<Needs> {
         let (host, listed) = (self.host, self.counts.lcc.map_or(0, |lcc| lcc.listed));
+        let threads = host.threads();
         let needs = self
             .always(Needs::to("mark the directions of edges"))
             .fixed("triangles at vertices and on edges", self.beside_directions())
-            .fixed("reading the input again", Bytes(host.usable().get() / 8).max(Bytes::mib(host.threads())))
+            .fixed("reading the input again", Bytes(host.usable().get() / 8).max(Bytes::mib(threads)))
             .array(8, listed, "listed vertices")
-            .buffers(directions::memory(&self.size, host.threads()));
+            .array(directions::PER_VERTEX, self.size.vertices.into(), "vertices")
+            .fixed(
+                format!("marks of {}", plural(threads, "thread", "threads")),
+                directions::of_threads(&self.size, threads),
+            )
+            .buffers(directions::least_band(&self.size));
         self.counts.is_directed().then_some(needs)
     }
 
@@ -383,6 +408,31 @@ pub(super) fn on_gpus(gpus: u64, blocks: u64, left: Bytes) -> OnGpus {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vertices::lcc::LccWanted;
+
+    #[test]
+    fn the_smallest_budget_leaves_only_a_band_of_rows_to_directions() {
+        let lcc = Some(LccWanted { directed: true, ..LccWanted::default() });
+        let needs = HostNeeds {
+            host: HostMemory::new(Bytes::ZERO, 1),
+            size: GraphSize { vertices: 1_000_000, edges: 2_000_000, longest_row: 10, probes: 0 },
+            largest_degree: 20,
+            held: Bytes::ZERO,
+            listed: 0,
+            mode: None,
+            counts: CountsWanted { vertices: true, lcc, ..CountsWanted::default() },
+            spill_to: SpillTo::Disk,
+            counts_kept_spills: false,
+            shard: false,
+            metis: false,
+            resumable: false,
+            device_peels: None,
+        };
+        let needs = needs.within(needs.enough_for(|with| with.host.floor(&with.directions().unwrap()).bytes));
+        let left = needs.host.left(&needs.directions().unwrap()).unwrap();
+        // Each vertex takes 24 bytes.
+        assert!((directions::least_band(&needs.size)..Bytes(4_000_000)).contains(&left), "{left}");
+    }
 
     #[test]
     fn what_gpus_take_together_is_within_their_share() {

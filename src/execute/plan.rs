@@ -76,7 +76,7 @@ impl Planned {
         })?;
         let least_to_count = self.least_host_memory();
         // The need of a stage may grow with the budget, so the floors are computed with the least budget.
-        let needs = session.host_needs_of(graph.size(), Bytes::ZERO, job.settings.mode()).within(least_to_count);
+        let needs = session.host_needs(graph, job.settings.mode()).beside_file().within(least_to_count);
         let mut host_floors = vec![session.host.floor(&least_to_prepare(graph, session.workspace()))];
         host_floors.extend(needs.floors(chosen.least_on_host, limits.machine.gpus as u64));
         Ok(PlanReport {
@@ -134,7 +134,7 @@ impl Planned {
     fn least_host_memory(&self) -> Bytes {
         let Self { graph, limits, session, chosen, .. } = self;
         // The need of a stage may grow with the budget, so the search starts from 0.
-        let needs = session.host_needs_of(graph.size(), Bytes::ZERO, session.job.settings.mode()).within(Bytes::ZERO);
+        let needs = session.host_needs(graph, session.job.settings.mode()).beside_file().within(Bytes::ZERO);
         let least = needs.enough(chosen.least_on_host, limits.machine.gpus as u64);
         least.max(session.least_for_metis(&needs))
     }

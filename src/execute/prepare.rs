@@ -56,7 +56,7 @@ impl Session {
         let prepared = unless_damaged(run.prepared().map(Some), "it is made again")?;
         let Some(prepared) = prepared else { return Ok(None) };
         let asked = |output| OutputTable { force: None, report: None, against: None, trace: None, ..output };
-        let (before, now) = (prepared.job.settings.output.clone(), job.settings.output.absolute()?);
+        let (before, now) = (prepared.job.settings.output.at_places(), job.settings.output.at_places());
         if asked(before) != asked(now) || prepared.job.lcc_wanted != job.lcc_wanted {
             return Err(Error::resource("is prepared for other outputs")
                 .at(run.path())

@@ -68,6 +68,8 @@ pub struct Session {
     _work: Option<TemporaryDir>,
     /// Host memory that the oriented graph may take if it is not cached.
     graph_memory: Bytes,
+    /// The most vertices that the input lists in a file of their own.
+    pub(super) listed: u64,
     pub(super) gpus: Mutex<Option<Opening>>,
 }
 
@@ -151,6 +153,7 @@ impl Session {
             finished: Mutex::default(),
             _work: temporary,
             graph_memory,
+            listed: 0,
             gpus: Mutex::default(),
             job,
         })

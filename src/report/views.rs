@@ -12,7 +12,6 @@ use super::page::{EarlierResult, MARK, PageEntry, ResultKind};
 use super::{PlanReport, RunResult, SCHEMA_VERSION, trace};
 use crate::job::Job;
 use crate::rates::MachineRates;
-use trimill_system::text::shown;
 use trimill_system::{Bytes, Error, Result, disk};
 
 const HEAD: u64 = 4096;
@@ -156,9 +155,6 @@ pub fn write_report(path: &Path, entries: &[PageEntry]) -> Result<()> {
 
 /// Writes the trace of a count to `path`; an empty one if an earlier start counted without a timeline.
 fn write_trace(path: &Path, title: &str, result: &RunResult) -> Result<()> {
-    if result.timeline.is_none() {
-        tracing::warn!("{}: the trace is empty: an earlier start counted without --report and --trace", shown(path));
-    }
     let timeline = result.timeline.clone().unwrap_or_default();
     disk::write_outputs(&[(path, trace::trace(title, &timeline).as_bytes())])
 }

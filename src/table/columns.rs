@@ -3,12 +3,13 @@
 use std::io::Write as _;
 use std::ops::Range;
 
-use super::text::{NAMED_ROWS, ROWS, TextTable, USUAL_NAME, put, put_name};
+use super::text::{MOST_NAMED, NAMED_ROWS, ROWS, TextTable, USUAL_NAME, put, put_name};
 use trimill_graph::names::{NameReader, Names};
 use trimill_system::Result;
 use trimill_system::disk::Output;
 
 const AT_A_TIME: usize = 1 << 10;
+const NAMED_AT_A_TIME: usize = 1 << 6;
 
 /// How a column's value is taken from a row, by the type of the value.
 pub enum ColumnValue<R: 'static> {
@@ -19,11 +20,15 @@ pub enum ColumnValue<R: 'static> {
     F64(fn(&R) -> f64),
 }
 
+/// The most digits of a number of 64 bits.
+pub(crate) const DIGITS: u64 = 20;
+
 impl<R> ColumnValue<R> {
-    /// The most bytes of a number as text. Coefficients are 0 or at least 2^-63: `0.`, 18 zeros and 17 digits.
-    fn most_bytes(&self) -> u64 {
+    /// The most bytes of a value as text, given those of an id. Coefficients are 0 or at least 2^-63: `0.`, 18 zeros and 17 digits.
+    fn most_bytes(&self, id: u64) -> u64 {
         match self {
-            Self::Id(_) | Self::U64(_) => 20,
+            Self::Id(_) => id,
+            Self::U64(_) => DIGITS,
             Self::U32(_) => 10,
             Self::F64(_) => 2 + 18 + 17,
         }
@@ -60,9 +65,9 @@ pub trait CountRows: Sync {
     fn range(&self, places: Range<usize>) -> impl Iterator<Item = Self::Row>;
 }
 
-/// The least and the most bytes of a row as text: one digit a column; and the most digits of each column, or the typical length of names.
-pub(crate) fn line_bytes<R: CountRows>() -> [u64; 2] {
-    [R::COLUMNS.iter().map(|_| 1 + 1).sum(), R::COLUMNS.iter().map(|(_, value)| value.most_bytes() + 1).sum()]
+/// The least and the most bytes of a row as text: one digit a column; and the most bytes of each column, `id` of an id.
+pub(crate) fn line_bytes<R: CountRows>(id: u64) -> [u64; 2] {
+    [R::COLUMNS.iter().map(|_| 1 + 1).sum(), R::COLUMNS.iter().map(|(_, value)| value.most_bytes(id) + 1).sum()]
 }
 
 pub trait CountsInOrder {
@@ -78,19 +83,21 @@ pub trait CountsInOrder {
     fn in_order<'s>(&'s self, write: &'s mut dyn FnMut(&Self::Rows<'_>) -> Result<()>) -> Result<()>;
 }
 
-/// Calls `each` with the rows at `places`, some at a time: their ids, which may be anywhere in memory, are looked up together.
+/// Calls `each` with the rows at `places`, some at a time, until it returns `false`: their ids, which may be anywhere in memory, are looked up
+/// together. Returns the place behind the last of these rows.
 pub(super) fn in_batches<R: CountRows>(
     rows: &R,
     places: Range<usize>,
-    mut each: impl FnMut(&[R::Row]) -> Result<()>,
-) -> Result<()> {
-    let (mut rows, mut some) = (rows.range(places), Vec::with_capacity(AT_A_TIME));
+    mut each: impl FnMut(&[R::Row]) -> Result<bool>,
+) -> Result<usize> {
+    let at_a_time = if rows.names().is_some() { NAMED_AT_A_TIME } else { AT_A_TIME };
+    let (mut next, mut rows, mut some) = (places.start, rows.range(places), Vec::with_capacity(at_a_time));
     loop {
-        some.extend(rows.by_ref().take(AT_A_TIME));
-        if some.is_empty() {
-            return Ok(());
+        some.extend(rows.by_ref().take(at_a_time));
+        next += some.len();
+        if some.is_empty() || !each(&some)? {
+            return Ok(next);
         }
-        each(&some)?;
         some.clear();
     }
 }
@@ -100,7 +107,7 @@ pub(crate) fn write_lines<C: CountsInOrder>(to: &mut Output, table: TextTable, c
     counts.in_order(&mut |rows| {
         let columns = <C::Rows<'_> as CountRows>::COLUMNS;
         let at_once = rows.names().map_or(ROWS, |names| names.as_many_as(NAMED_ROWS, USUAL_NAME));
-        table.write_rows(to, rows.count(), at_once, |places, text| {
+        table.write_rows(to, rows.count(), at_once, |places, text, write_part| {
             // Each column has its own reader, since its ids are mostly near each other.
             let mut readers: Vec<Option<NameReader<'_>>> =
                 columns.iter().map(|_| rows.names().map(Names::reader)).collect();
@@ -109,9 +116,14 @@ pub(crate) fn write_lines<C: CountsInOrder>(to: &mut Output, table: TextTable, c
                     for (((_, value), reader), rest) in columns.iter().zip(&mut readers).zip((0..columns.len()).rev()) {
                         value.put(row, reader.as_mut(), if rest == 0 { b'\n' } else { table.separator }, text)?;
                     }
+                    if rows.names().is_some() && text.len() > MOST_NAMED {
+                        write_part(text)?;
+                        text.clear();
+                    }
                 }
-                Ok(())
+                Ok(true)
             })
+            .map(drop)
         })
     })
 }
@@ -131,6 +143,6 @@ mod tests {
             column.put(&value, None, b'\t', &mut text).unwrap();
             text.len() as u64 - 1
         });
-        assert!((30..=column.most_bytes()).contains(&longest.max().unwrap()));
+        assert!((30..=column.most_bytes(DIGITS)).contains(&longest.max().unwrap()));
     }
 }

@@ -1,5 +1,6 @@
 //! Counts as Parquet tables: columns of unsigned integers or doubles, never null, in zstd. All threads encode row groups' columns, written in order.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -16,12 +17,17 @@ use super::columns::{ColumnValue, CountRows, CountsInOrder, in_batches};
 use super::text::USUAL_NAME;
 use trimill_graph::names::{NameReader, Names};
 use trimill_system::disk::Output;
-use trimill_system::ordered::make_and_write;
+use trimill_system::ordered::make_and_write_parts;
 use trimill_system::{Error, Result};
 
 /// Rows of a row group; fewer with names, and still fewer if these are longer than usual.
 const GROUP: usize = 1 << 17;
 const NAMED_GROUP: usize = 1 << 14;
+
+/// A row group ends early if its names take more bytes: names are sorted, so long ones may stand together.
+const MOST_NAMED: usize = 5 << 20;
+
+type EncodedGroup = Vec<(Bytes, ColumnCloseResult)>;
 
 /// Runs in the current thread pool.
 pub(super) fn write<C: CountsInOrder>(to: &mut Output, counts: &C) -> Result<()> {
@@ -33,34 +39,47 @@ pub(super) fn write<C: CountsInOrder>(to: &mut Output, counts: &C) -> Result<()>
     let mut writer = SerializedFileWriter::new(to, schema, Arc::clone(&properties)).map_err(failed)?;
     counts.in_order(&mut |rows| {
         let of_group = rows.names().map_or(GROUP, |names| names.as_many_as(NAMED_GROUP, USUAL_NAME));
-        let make = |group: u64, encoded: &mut Vec<(Bytes, ColumnCloseResult)>| {
-            let first = group as usize * of_group;
-            let places = first..rows.count().min(first + of_group);
+        // Returns the place behind the last of the rows that are in the group.
+        let encode = |places: Range<usize>, encoded: &mut EncodedGroup| -> Result<usize> {
             encoded.clear();
             let mut buffers: Vec<_> = descriptors.iter().map(|_| TrackedWrite::new(Vec::new())).collect();
             let values = <C::Rows<'_> as CountRows>::COLUMNS.iter().zip(&descriptors);
             let columns = buffers.iter_mut().zip(values).map(|(buffer, ((_, value), descriptor))| {
                 let pages = Box::new(SerializedPageWriter::new(buffer));
                 let writer = get_column_writer(Arc::clone(descriptor), Arc::clone(&properties), pages);
-                OpenColumn { value, writer, names: rows.names().map(Names::reader) }
+                OpenColumn { value, writer, names: rows.names().map(Names::reader), named: 0 }
             });
             let mut columns: Vec<_> = columns.collect();
-            in_batches(rows, places, |some| {
-                columns.iter_mut().try_for_each(|column| column.put(some)?.map(drop).map_err(failed))
+            let end = in_batches(rows, places, |some| {
+                columns.iter_mut().try_for_each(|column| column.put(some)?.map(drop).map_err(failed))?;
+                Ok(columns.iter().map(|column| column.named).sum::<usize>() <= MOST_NAMED)
             })?;
             let closed: Vec<_> = columns.into_iter().map(|column| column.writer.close()).collect();
             for (buffer, close) in buffers.into_iter().zip(closed) {
                 encoded.push((Bytes::from(buffer.into_inner().map_err(failed)?), close.map_err(failed)?));
             }
-            Ok(())
+            Ok(end)
         };
-        make_and_write(rows.count().div_ceil(of_group) as u64, make, |columns: &Vec<(Bytes, ColumnCloseResult)>| {
-            let mut group = writer.next_row_group().map_err(failed)?;
-            for (bytes, close) in columns {
-                group.append_column(bytes, close.clone()).map_err(failed)?;
-            }
-            group.close().map(drop).map_err(failed)
-        })
+        make_and_write_parts(
+            rows.count().div_ceil(of_group) as u64,
+            |group, encoded: &mut EncodedGroup, write_part| {
+                let first = group as usize * of_group;
+                let end = rows.count().min(first + of_group);
+                let mut next = encode(first..end, encoded)?;
+                while next < end {
+                    write_part(encoded)?;
+                    next = encode(next..end, encoded)?;
+                }
+                Ok(())
+            },
+            |columns: &EncodedGroup| {
+                let mut group = writer.next_row_group().map_err(failed)?;
+                for (bytes, close) in columns {
+                    group.append_column(bytes, close.clone()).map_err(failed)?;
+                }
+                group.close().map(drop).map_err(failed)
+            },
+        )
     })?;
     writer.close().map(drop).map_err(failed)
 }
@@ -97,6 +116,8 @@ struct OpenColumn<'a, R: 'static> {
     writer: ColumnWriter<'a>,
     /// If ids are names.
     names: Option<NameReader<'a>>,
+    /// Bytes of names so far.
+    named: usize,
 }
 
 impl<R> OpenColumn<'_, R> {
@@ -105,7 +126,9 @@ impl<R> OpenColumn<'_, R> {
         Ok(match (&mut self.writer, self.value, &mut self.names) {
             (ColumnWriter::ByteArrayColumnWriter(writer), ColumnValue::Id(id), Some(names)) => {
                 let names = rows.iter().map(|row| Ok(ByteArray::from(names.name(id(row))?.to_vec())));
-                writer.write_batch(&names.collect::<Result<Vec<_>>>()?, None, None)
+                let names = names.collect::<Result<Vec<_>>>()?;
+                self.named += names.iter().map(ByteArray::len).sum::<usize>();
+                writer.write_batch(&names, None, None)
             }
             (ColumnWriter::Int64ColumnWriter(writer), ColumnValue::Id(value) | ColumnValue::U64(value), _) => {
                 writer.write_batch(&rows.iter().map(|row| value(row) as i64).collect::<Vec<_>>(), None, None)

@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use trimill_system::disk::Output;
-use trimill_system::ordered::make_and_write;
+use trimill_system::ordered::make_and_write_parts;
 use trimill_system::parallel::IdleValues;
 use trimill_system::{Error, Result};
 
@@ -15,6 +15,9 @@ use trimill_system::{Error, Result};
 pub(crate) const ROWS: usize = 1 << 14;
 pub(crate) const NAMED_ROWS: usize = 1 << 11;
 pub(crate) const USUAL_NAME: usize = 128;
+
+/// Rows with names are written before their chunk is complete if they take more bytes: names are sorted, so long ones may stand together.
+pub(crate) const MOST_NAMED: usize = 5 << 17;
 
 /// The usual maximum of bytes of a line.
 const USUAL_LINE: usize = 48;
@@ -35,44 +38,60 @@ pub struct TextTable {
 impl TextTable {
     pub(crate) fn write_head(self, to: &mut Output, columns: &[&str]) -> Result<()> {
         let separator = char::from(self.separator).to_string();
-        self.write(to, 1, |_, text| {
+        self.write(to, 1, |_, text, _| {
             text.extend_from_slice((columns.join(&separator) + "\n").as_bytes());
             Ok(())
         })
     }
 
     /// Writes `rows` rows, `at_once` at a time, in the current pool: `lines` appends a range's lines to a text, with the separator between columns.
+    /// It also gets a function that writes a part of them.
     pub(crate) fn write_rows(
         self,
         to: &mut Output,
         rows: usize,
         at_once: usize,
-        lines: impl Fn(Range<usize>, &mut Vec<u8>) -> Result<()> + Sync,
+        lines: impl Fn(Range<usize>, &mut Vec<u8>, &mut dyn FnMut(&Vec<u8>) -> Result<()>) -> Result<()> + Sync,
     ) -> Result<()> {
-        self.write(to, rows.div_ceil(at_once) as u64, |chunk, text| {
+        self.write(to, rows.div_ceil(at_once) as u64, |chunk, text, write_part| {
             let first = chunk as usize * at_once;
             text.reserve(USUAL_LINE * at_once);
-            lines(first..rows.min(first + at_once), text)
+            lines(first..rows.min(first + at_once), text, write_part)
         })
     }
 
-    fn write(self, to: &mut Output, chunks: u64, put: impl Fn(u64, &mut Vec<u8>) -> Result<()> + Sync) -> Result<()> {
+    fn write(
+        self,
+        to: &mut Output,
+        chunks: u64,
+        put: impl Fn(u64, &mut Vec<u8>, &mut dyn FnMut(&Vec<u8>) -> Result<()>) -> Result<()> + Sync,
+    ) -> Result<()> {
         let name = to.name().to_path_buf();
         // Only threads that make a chunk hold uncompressed text.
         let idle = IdleValues::<Vec<u8>>::default();
-        let make = |chunk, stored: &mut Vec<u8>| {
+        let compress = |text: &[u8], stored: &mut Vec<u8>| {
             stored.clear();
-            if self.compress == Compress::No {
-                return put(chunk, stored);
-            }
-            let work = |text: &mut Vec<u8>| {
-                text.clear();
-                put(chunk, text)?;
-                self.compress.compress(text, stored).map_err(|e| Error::write(&name, e))
-            };
-            idle.with(Vec::new, work)
+            self.compress.compress(text, stored).map_err(|e| Error::write(&name, e))
         };
-        make_and_write(chunks, make, |stored: &Vec<u8>| to.write_all(stored).map_err(|e| Error::write(&name, e)))
+        make_and_write_parts(
+            chunks,
+            |chunk, stored: &mut Vec<u8>, write_part| {
+                if self.compress == Compress::No {
+                    stored.clear();
+                    return put(chunk, stored, write_part);
+                }
+                idle.with(Vec::new, |text| {
+                    text.clear();
+                    let mut compress_part = |part: &Vec<u8>| {
+                        compress(part, stored)?;
+                        write_part(stored)
+                    };
+                    put(chunk, text, &mut compress_part)?;
+                    compress(text, stored)
+                })
+            },
+            |stored: &Vec<u8>| to.write_all(stored).map_err(|e| Error::write(&name, e)),
+        )
     }
 }
 

@@ -57,7 +57,7 @@ pub fn lcc(path: &Path, all: &LccOfVertices<'_>) -> Result<Output> {
     let table = lcc_table(path)?;
     new_file(path, |to| {
         // An empty chunk makes a compressed file valid even without vertices.
-        table.write_rows(to, 1, 1, |_, _| Ok(()))?;
+        table.write_rows(to, 1, 1, |_, _, _| Ok(()))?;
         write_lines(to, table, all)
     })
 }

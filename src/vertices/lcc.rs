@@ -77,11 +77,18 @@ impl AllVertices {
     }
 }
 
+/// The host memory to compare the vertices of a graph, which takes `held` bytes of memory, with `listed` ones.
+pub fn comparing(vertices: u32, held: Bytes, listed: u64) -> Needs {
+    Needs::to("compare the vertices with their list")
+        .array(8, vertices.into(), "vertices")
+        .fixed("the graph in memory", held)
+        .array(8, listed, "listed vertices")
+}
+
 /// Reads the input's list of vertices, which must have the graph's. Errors: `Kind::Data` if not; `Kind::Resource` if it does not fit.
 pub fn listed(list: &VertexList, graph: &OrientedGraph, host: HostMemory, control: &Control) -> Result<Vec<u64>> {
     let vertices = graph.vertices();
-    let needs = Needs::to("compare the vertices with their list").array(8, vertices.into(), "vertices");
-    host.left(&needs.fixed("the graph in memory", graph.held_bytes()).array(8, list.at_most(), "listed vertices"))?;
+    host.left(&comparing(vertices, graph.held_bytes(), list.at_most()))?;
     let (ids, all) = (graph.ids()?, list.read(control)?);
     match first_lacking(&ids, vertices, &all) {
         Some(id) => Err(list.lacks(id)),

@@ -18,6 +18,16 @@ pub fn make_and_write<T: Default + Send>(
     make: impl Fn(u64, &mut T) -> Result<()> + Sync,
     write: impl FnMut(&T) -> Result<()> + Send,
 ) -> Result<()> {
+    make_and_write_parts(chunks, |chunk, buffer: &mut T, _| make(chunk, buffer), write)
+}
+
+/// As [`make_and_write`], where some chunks may be far larger than others: `make` also gets a function that writes a part of its chunk, which it then
+/// removes from the buffer. The function waits until all chunks before are written.
+pub fn make_and_write_parts<T: Default + Send>(
+    chunks: u64,
+    make: impl Fn(u64, &mut T, &mut dyn FnMut(&T) -> Result<()>) -> Result<()> + Sync,
+    write: impl FnMut(&T) -> Result<()> + Send,
+) -> Result<()> {
     let threads = rayon::current_num_threads() as u64;
     let queue =
         ChunkQueue { chunks, most: CHUNKS_PER_THREAD * threads, state: Mutex::default(), changed: Condvar::new() };
@@ -27,7 +37,13 @@ pub fn make_and_write<T: Default + Send>(
         while let Some(step) = queue.next(done.take()) {
             // Other threads wait for this one, so it must not end by a panic.
             let result = guarded(WORKER, || match step {
-                ChunkStep::Make(chunk, mut buffer) => make(chunk, &mut buffer).map(|()| ChunkStep::Make(chunk, buffer)),
+                ChunkStep::Make(chunk, mut buffer) => {
+                    let mut write_part = |part: &T| {
+                        queue.wait_for_turn(chunk)?;
+                        lock(&write)(part)
+                    };
+                    make(chunk, &mut buffer, &mut write_part).map(|()| ChunkStep::Make(chunk, buffer))
+                }
                 ChunkStep::Write(buffer) => lock(&write)(&buffer).map(|()| ChunkStep::Write(buffer)),
             });
             match result.and_then(|step| step) {
@@ -71,8 +87,8 @@ impl<T: Default> ChunkQueue<T> {
                 state.is_writing = false;
                 state.to_write += 1;
                 state.idle.push(buffer);
-                // One more chunk may be made.
-                self.changed.notify_one();
+                // One more chunk may be made, and parts of the next one may be written.
+                self.changed.notify_all();
             }
             None => {}
         }
@@ -98,6 +114,18 @@ impl<T: Default> ChunkQueue<T> {
             }
             state = unpoisoned(self.changed.wait(state));
         }
+    }
+
+    /// Waits until all chunks before `chunk`, which the caller makes, are written. Errors: another thread has failed.
+    fn wait_for_turn(&self, chunk: u64) -> Result<()> {
+        let mut state = lock(&self.state);
+        while state.to_write < chunk {
+            if state.error.is_some() {
+                return Err(Error::defect("a chunk after one that failed"));
+            }
+            state = unpoisoned(self.changed.wait(state));
+        }
+        Ok(())
     }
 
     fn stop(&self, error: Error) {
@@ -140,6 +168,34 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_chunks_are_written_in_order() {
+        for threads in [1, 4] {
+            let mut written = Vec::new();
+            let write = |part: &u64| {
+                written.push(*part);
+                Ok(())
+            };
+            let all = || {
+                make_and_write_parts(
+                    200,
+                    |chunk, part: &mut u64, write_part| {
+                        for i in 0..chunk % 5 {
+                            *part = 10 * chunk + i;
+                            write_part(part)?;
+                        }
+                        *part = 10 * chunk + 5;
+                        Ok(())
+                    },
+                    write,
+                )
+            };
+            parallel::on(threads, all).unwrap();
+            let expected = (0..200).flat_map(|chunk| (0..chunk % 5).chain([5]).map(move |i| 10 * chunk + i));
+            assert_eq!(written, expected.collect::<Vec<u64>>());
+        }
+    }
+
+    #[test]
     fn an_error_ends_all_threads() {
         for threads in [1, 4] {
             let (made, mut written) = (AtomicU64::new(0), 0);
@@ -154,6 +210,18 @@ mod tests {
             let error = parallel::on(threads, || make_and_write(1 << 40, make, write)).unwrap_err();
             assert!(error.to_string().contains("not made"), "{error}");
             assert!(written <= 50 && made.into_inner() < 200);
+            let parts = || {
+                make_and_write_parts(
+                    1 << 40,
+                    |chunk, part: &mut (), write_part| match chunk {
+                        50 => Err(Error::defect("not made")),
+                        _ => write_part(part),
+                    },
+                    |(): &()| Ok(()),
+                )
+            };
+            let error = parallel::on(threads, parts).unwrap_err();
+            assert!(error.to_string().contains("not made"), "{error}");
             let full = |(): &()| Err(Error::defect("not written"));
             let error = parallel::on(threads, || make_and_write(1 << 40, |_, ()| Ok(()), full)).unwrap_err();
             assert!(error.to_string().contains("not written"), "{error}");

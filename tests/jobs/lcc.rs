@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::common::job::{SETTINGS, arcs, count, input};
 use crate::common::packed::{tarred, zipped, zst};
-use crate::common::place::{Place, stderr, text, with_suffix};
+use crate::common::place::{Place, number_after, stderr, text, with_suffix};
 use proptest::prelude::*;
 use trimill::testing::report::PlanReport;
 use trimill::{Error, Graph, Kind, Options};
@@ -188,6 +188,8 @@ fn what_contradicts_itself_is_refused_with_the_file_and_the_line() {
         let said = error.to_string();
         assert!(words.iter().all(|word| said.contains(word)), "{words:?}: {said}");
     };
+    write(dir, "g", true, &[1, 2], &Arcs::new());
+    says(&fails(dir, lcc), &["g.e: is empty and holds no arcs"]);
     write(dir, "g", true, &[1, 2, 3], &arcs);
     for more in [lcc, ""] {
         says(&fails(dir, more), &["g.e:4: an edge of the vertex 8, which", "g.v lacks"]);
@@ -248,7 +250,7 @@ fn the_coefficients_of_no_vertex_are_an_empty_file_also_compressed() {
 
 #[test]
 fn memory_for_directions_is_asked_for_before_anything_is_counted() {
-    let dir = tempfile::tempdir().unwrap();
+    let place = Place::new();
     // Each vertex is joined to the next two; every third edge to the next one is there in both directions.
     let ring = |n: u64| -> Arcs {
         let of = |i: u64| {
@@ -258,20 +260,29 @@ fn memory_for_directions_is_asked_for_before_anything_is_counted() {
         (0..n).flat_map(of).collect()
     };
     let n = 210_000;
-    write(dir.path(), "g", true, &(0..n).collect::<Vec<_>>(), &ring(n));
-    let job = |more: &str| {
-        count(&format!("input.path = 'g'\ncount = {{ backend = 'cpu', threads = 1 }}\n{more}"), dir.path())
-    };
-    let error = job("output.lcc = 'l.txt'\nmemory.host = '24MiB'").unwrap_err();
-    let said = error.to_string();
-    assert!(error.kind() == Kind::Resource && said.contains("raise --host-memory"), "{said}");
-    let enough = error.bytes_wanted().unwrap().get();
-    job(&format!("output.lcc = 'l.txt'\nmemory.host = {enough}")).unwrap();
-    let found = values(&fs::read_to_string(dir.path().join("l.txt")).unwrap());
+    write(&place.path(""), "g", true, &(0..n).collect::<Vec<_>>(), &ring(n));
+    // In a process of its own, whose memory is measured. The budget is enough to prepare the graph.
+    let words = ["count", "g", "--lcc", "l.txt", "--threads", "1", "--backend", "cpu", "--no-cache", "--host-memory"];
+    let refused = place.refuses(&[&words[..], &["38MiB"]].concat(), 3, &["to mark the directions of edges"]);
+    assert!(refused.stdout.is_empty() && !place.path("l.txt").exists(), "{}", text(&refused.stdout));
+    let enough = number_after("raise --host-memory to ", &stderr(&refused));
+    let peak = place.answer(&[&words[..], &[&*enough]].concat())["peak_host_bytes"].as_u64().unwrap();
+    assert!(peak <= enough.parse::<u64>().unwrap(), "{peak} of {enough}");
+    let found = values(&place.read("l.txt"));
     // Values depend only on the place modulo three.
     let expected = by_definition(true, &(0..30).collect::<Vec<_>>(), &ring(30));
     assert_eq!(found.len(), n as usize);
     assert!(found.iter().all(|&(id, value)| value == expected[id as usize % 30].1), "{found:?}");
+}
+
+/// All jobs compare the vertices with the list, which here takes more memory than all else.
+#[test]
+fn the_least_memory_that_plan_names_is_enough_to_compare_the_vertices() {
+    let place = Place::new();
+    write(&place.path(""), "g", true, &(0..1_000_000).collect::<Vec<_>>(), &sixty());
+    let words = ["g", "--threads", "2", "--no-cache", "--backend", "cpu"];
+    let (_, said, _) = place.least_suffices("--host-memory", &words, |least| least - (1 << 16));
+    assert!(said.contains("to compare the vertices with their list"), "{said}");
 }
 
 /// Arcs between the ids below 60, some of them in both directions.

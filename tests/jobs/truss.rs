@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use super::figures::{OnEdges, rows_of, taken};
 use crate::common::job::{SETTINGS, count, data, input, job, typed};
 use crate::common::place::{Place, number_after, stderr};
+use serde_json::Value;
 use trimill::testing::execute::verify::verify;
 use trimill::{Backend, Control, Graph, Kind, Observer, Options, RunResult, Trusses, Unit};
 use trimill_generate::{Family, generate};
@@ -125,6 +126,8 @@ fn a_budget_below_the_floor_is_refused_before_counting_and_the_one_it_names_is_e
     let words = ["truss", "ring.sg", "--threads", "2", "--backend", "cpu", "--no-cache", "--json", "--host-memory"];
     let said = ["to peel the graph", "edges that are left"];
     let refused = place.refuses(&[&words[..], &["80MiB"]].concat(), 3, &said);
+    let answer: Value = serde_json::from_slice(&refused.stdout).unwrap();
+    assert!(answer["error"].is_object() && answer["triangles"].is_null(), "{answer}");
     let named = number_after("raise --host-memory to ", &stderr(&refused));
     let result = place.prints(&[&words[..], &[&*named]].concat());
     let result: RunResult = serde_json::from_slice(&result).unwrap();

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::common::job::{listing, typed};
-use crate::common::place::Place;
+use crate::common::place::{Place, stderr};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use trimill::{PartitionFigures, RunResult};
@@ -43,6 +43,18 @@ const MODES: [&[&str]; 2] = [
     &["--partitioner", "rank", "--parts", "3", "--block-bytes", "64KiB"],
     &["--partitioner", "random", "--parts", "4", "--prune", "zero-indegree", "--clustering"],
 ];
+
+#[test]
+fn views_of_a_job_that_is_done_are_said_to_have_no_timeline() {
+    let place = Place::new();
+    let count = ["count", &typed(GRAPH.0), "--backend", "cpu", "--run-dir", "run"];
+    place.prints(&count);
+    let again = place.run(&[&count[..], &["--json", "--report", "r.html", "--trace", "t.json"]].concat());
+    let result = result(&again.stdout);
+    assert_eq!((result.timeline, result.degrees), (None, None));
+    assert_eq!(stderr(&again).matches("there is no timeline, and no degrees").count(), 1, "{}", stderr(&again));
+    assert!(place.path("r.html").exists() && place.path("t.json").exists());
+}
 
 #[test]
 fn a_timeline_has_every_row_block_of_every_partition_within_the_time_of_the_job() {

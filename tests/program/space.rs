@@ -118,6 +118,24 @@ fn directories_on_one_disk_are_added() {
 }
 
 #[test]
+fn files_of_long_names_take_at_most_what_a_plan_says() {
+    let place = Place::new();
+    let name = |i: u64| format!("{:03}", i % 100).repeat(i as usize % 100 + 1);
+    let arcs = (0..100).flat_map(|i| [1, 2].map(|next| format!("{}\t{}\n", name(i), name(i + next))));
+    place.write("names.tsv", arcs.collect::<String>());
+    let words = ["--names", "--header", "no", "--per-vertex", "v.tsv", "--per-edge", "e.csv", "--lcc", "l.txt"];
+    let plan = place.answer(&[&["plan", "names.tsv"], &words[..]].concat());
+    place.prints(&[&["count", "names.tsv"], &words[..]].concat());
+    let needs = plan["disks"].as_array().unwrap().iter().flat_map(|disk| disk["needs"].as_array().unwrap());
+    let most =
+        |option: &str| needs.clone().find(|need| need["option"] == option).unwrap()["most_bytes"].as_u64().unwrap();
+    for (option, file) in [("--per-vertex", "v.tsv"), ("--per-edge", "e.csv"), ("--lcc", "l.txt")] {
+        let (most, taken) = (most(option), place.path(file).metadata().unwrap().len());
+        assert!((taken..3 * taken).contains(&most), "{option}: {taken} of {most}");
+    }
+}
+
+#[test]
 fn further_passes_over_the_input_are_said() {
     let (place, crawl) = (Place::new(), crawl());
     for (buckets, several) in [("100000000", false), (FEW, true)] {

@@ -16,11 +16,12 @@ use parquet::file::serialized_reader::SerializedPageReader;
 use super::schema::EndValues;
 use super::thrift::{ThriftItem, varint, walk};
 use crate::file::InputFile;
+use crate::names::columns::LONGEST_NAME;
 use crate::storage::{ForwardReader, ReadOrder};
 use trimill_system::{Error, lock};
 
-/// Bytes read for a page header; one of integers takes less than 100.
-const HEADER: u64 = 8 << 10;
+/// Bytes read for a page header; one of integers takes less than 100, and statistics of names may have two of the longest ones.
+const HEADER: u64 = 2 * LONGEST_NAME as u64 + (1 << 10);
 
 /// Pages up to this size are read, whatever their compression ratio.
 const SMALL: i64 = 4 << 20;

@@ -127,11 +127,17 @@ fn sums_that_are_no_counts_of_triangles_are_refused() {
 
 #[test]
 fn the_smallest_windows_are_some_sixteen() {
-    for (vertices, edges) in
-        [(2, 1), (1_000_000, 900_000), (60_000_000, 2_000_000_000), (u32::MAX - 1, 100_000_000_000)]
-    {
-        let memory = least_window(vertices, edges);
+    for (vertices, edges, degree) in [
+        (2, 1, 1),
+        (1_000_000, 900_000, 7),
+        (3_000_000, 3_000_000, 2_999_999),
+        (60_000_000, 2_000_000_000, 50_000_000),
+        (u32::MAX - 1, 100_000_000_000, u32::MAX - 2),
+    ] {
+        let memory = least_window(vertices, edges, degree);
         let room = memory.get() - 2 * pass_bytes(memory).get();
         assert!((8 * (edges + u64::from(vertices))).div_ceil(room) <= 17, "{vertices} {edges}: {memory}");
+        // The list of a hub, with two offsets, is a window.
+        assert!(8 * (u64::from(degree) + 2) <= room, "{degree}: {memory}");
     }
 }

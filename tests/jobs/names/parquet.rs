@@ -18,6 +18,7 @@ use crate::common::tables::parquet;
 fn table([kind, annotation]: [&str; 2], arcs: &[[Option<&[u8]>; 2]], encoding: Option<Encoding>) -> Vec<u8> {
     let columns = ["a", "b"].map(|name| format!("optional {kind} {name} {annotation};")).concat();
     let properties = WriterProperties::builder().set_dictionary_enabled(encoding.is_none());
+    let properties = properties.set_write_page_header_statistics(true).set_statistics_truncate_length(None);
     let properties = encoding.map_or(properties.clone(), |encoding| properties.set_encoding(encoding));
     parquet(&columns, properties.build(), arcs.chunks(100), |arcs, end, column| {
         let ends = arcs.iter().map(|arc| arc[end]);
@@ -69,6 +70,11 @@ fn they_are_read_from_parquet() {
         let said = error.to_string();
         assert!(error.kind() == Kind::Data && said.contains("n.parquet: ") && said.contains(words), "{said}");
     }
+    // The header of a page has its least and its greatest name.
+    let [least, greatest] = ["a", "z"].map(|letter| letter.repeat(16_384));
+    let [least, greatest] = [&least, &greatest].map(|name| Some(name.as_bytes()));
+    std::fs::write(dir.path().join("n.parquet"), table(TEXT, &[[least, greatest], [greatest, least]], None)).unwrap();
+    assert_eq!(count("input = { path = 'n.parquet', names = true }", dir.path()).unwrap().edges, 1);
     // Some programs do not say that it is text.
     std::fs::write(dir.path().join("n.parquet"), table(["binary", ""], &ends, None)).unwrap();
     let counted = count("input = { path = 'n.parquet', names = true }", dir.path()).unwrap();
@@ -99,4 +105,22 @@ fn parquet_has_them_as_text() {
     assert!(edges.collect::<BTreeMap<_, _>>() == expected.edges);
     let again = count("input = { path = 'e.parquet', names = true }", dir.path()).unwrap();
     assert_eq!(again.edges, expected.edges.len() as u64);
+}
+
+#[test]
+fn long_names_among_short_ones_end_a_row_group_early() {
+    let dir = tempfile::tempdir().unwrap();
+    let long = |i: u64| format!("{i:04}").repeat(4000);
+    let long = (0..400).map(|i| format!("{}\t{}\n", long(i), long(i + 1)));
+    let short = (0..32_000).map(|i| format!("z{i}\tz{}\n", i + 1));
+    std::fs::write(dir.path().join("n.tsv"), long.chain(short).collect::<String>()).unwrap();
+    let input = "input = { path = 'n.tsv', names = true, header = 'no' }";
+    count(&format!("{input}\noutput.per_edge = 'e.parquet'"), dir.path()).unwrap();
+    let edges = SerializedFileReader::new(std::fs::File::open(dir.path().join("e.parquet")).unwrap()).unwrap();
+    // All long names take 12.8 MB.
+    let groups = edges.metadata().row_groups();
+    assert!(groups.iter().all(|group| group.total_byte_size() < 8_000_000));
+    assert_eq!(groups.iter().map(|group| group.num_rows()).sum::<i64>(), 32_400);
+    let again = count("input = { path = 'e.parquet', names = true }", dir.path()).unwrap();
+    assert_eq!((again.edges, again.triangles), (32_400, 0));
 }

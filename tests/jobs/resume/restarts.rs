@@ -62,6 +62,16 @@ fn a_done_job_is_answered_at_once_with_the_recorded_result() {
     assert_eq!(serde_json::from_slice::<RunResult>(&recorded).unwrap(), first);
 }
 
+#[test]
+fn a_done_job_keeps_trusses_that_a_later_start_does_not_ask_for() {
+    let place = Place::new();
+    let (first, _) = place.completes(ROUTERS, &["--truss"]);
+    assert!(first.truss.is_some());
+    assert_eq!(place.completes(ROUTERS, &[]).0, first);
+    // A file of edges is to have their triangles.
+    assert!(place.completes(ROUTERS, &["--per-edge", "e.tsv"]).0.truss.is_none());
+}
+
 /// Root can write in any directory, except on a file system that is mounted read-only.
 #[test]
 fn a_done_job_is_answered_from_a_directory_that_cannot_be_written() {
@@ -215,6 +225,13 @@ fn a_done_job_does_not_take_a_file_for_another_one() {
         place.read("a.tsv").lines().next().unwrap().to_owned()
     });
     assert!(headers[0] != headers[1] && headers[0] == headers[2] && headers[2] != headers[3], "{headers:?}");
+    // Another path of a file is the same output, also of a job for shards.
+    let (first, _) = place.completes(ROUTERS, &["--per-edge", "e.tsv"]);
+    assert_eq!(place.completes(ROUTERS, &["--per-edge", "tmp/../e.tsv"]).0, first);
+    for file in ["v.tsv", "tmp/../v.tsv"] {
+        let words = ["prepare", &data(ROUTERS.0), "--run-dir", "shards", "--shards", "2", "--per-vertex", file];
+        place.prints(&words);
+    }
     // A pipe gets the counts at each start.
     let table = || place.start(&data(ROUTERS.0), &["--per-vertex", "-"]).stdout;
     let first = table();
