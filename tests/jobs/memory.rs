@@ -100,6 +100,9 @@ fn no_stage_takes_more_than_the_budget() {
             assert_refused(&place, input, &format!("{options} --host-memory {}", least - 64), "--host-memory");
         }
     }
+    // Each thread that decodes the row of a hub takes some 10 MB.
+    place.prints(&["generate", "stars", "1000000", "--output", "hub.graph", "--quiet"]);
+    within_budget(&place, "hub.graph", "--no-cache --threads 7 --host-memory 60000000", 0);
     assert_eq!(std::fs::read_dir(place.path("work")).unwrap().count(), 0);
 }
 
