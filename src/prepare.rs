@@ -71,6 +71,10 @@ impl Preparation<'_, '_> {
             stages.push(Stage::since("cached", start, graph.csr_bytes(), Bytes::ZERO, self.control));
             return Ok(graph);
         }
+        match cache.check_writable() {
+            Err(error) if cache.continues_without(&error) => return self.graph(None, stages),
+            writable => writable?,
+        }
         let before = stages.len();
         match self.graph(Some(cache), stages) {
             Err(error) if cache.continues_without(&error) => {
