@@ -77,7 +77,8 @@ impl Preparation<'_, '_> {
         }
         let before = stages.len();
         match self.graph(Some(cache), stages) {
-            Err(error) if cache.continues_without(&error) => {
+            // Work files have no names, so their errors name the folder. Without the cache, they would not fit either.
+            Err(error) if error.path() != Some(self.space.dir) && cache.continues_without(&error) => {
                 stages.truncate(before);
                 self.graph(None, stages)
             }
