@@ -102,10 +102,13 @@ impl Cache {
     /// This user's own cache, for jobs that name none. `None` (after a warning) if it cannot be used.
     pub fn of_user(dir: &Path, most: Option<Bytes>) -> Option<Self> {
         let cache = Self::of_job(dir, most)?;
-        let private = disk::keep_private(dir).and_then(|()| {
-            rustix::fs::access(dir, rustix::fs::Access::WRITE_OK).map_err(|e| Error::write(dir, e.into()))
-        });
+        let private = disk::keep_private(dir).and_then(|()| cache.check_writable());
         private.inspect_err(without_cache).ok().map(|()| cache)
+    }
+
+    /// Whether a graph may be stored: to be known before the input is read.
+    pub fn check_writable(&self) -> Result<()> {
+        rustix::fs::access(&self.dir, rustix::fs::Access::WRITE_OK).map_err(|e| Error::write(&self.dir, e.into()))
     }
 
     /// The cache in `dir` as it is, to be listed or emptied; it need not exist.

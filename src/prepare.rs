@@ -71,9 +71,14 @@ impl Preparation<'_, '_> {
             stages.push(Stage::since("cached", start, graph.csr_bytes(), Bytes::ZERO, self.control));
             return Ok(graph);
         }
+        match cache.check_writable() {
+            Err(error) if cache.continues_without(&error) => return self.graph(None, stages),
+            writable => writable?,
+        }
         let before = stages.len();
         match self.graph(Some(cache), stages) {
-            Err(error) if cache.continues_without(&error) => {
+            // Work files have no names, so their errors name the folder. Without the cache, they would not fit either.
+            Err(error) if error.path() != Some(self.space.dir) && cache.continues_without(&error) => {
                 stages.truncate(before);
                 self.graph(None, stages)
             }

@@ -111,12 +111,14 @@ impl Bvgraph {
             heads.clear();
             let reader = reader.get_or_insert_with(|| ChunkReader::new(self, Some(task)));
             let arcs = reader.read(chunk, |tail, successors| {
-                heads.extend_from_slice(successors);
-                rows.push((tail, heads.len()));
-                if heads.len() >= BATCH {
-                    sink.rows(rows, heads)?;
-                    rows.clear();
-                    heads.clear();
+                for part in successors.chunks(BATCH) {
+                    heads.extend_from_slice(part);
+                    rows.push((tail, heads.len()));
+                    if heads.len() >= BATCH {
+                        sink.rows(rows, heads)?;
+                        rows.clear();
+                        heads.clear();
+                    }
                 }
                 Ok(())
             })?;
@@ -175,11 +177,11 @@ impl Reader for Bvgraph {
         self.file.bytes.saturating_mul(8) <= WELL_COMPRESSED * self.properties.arcs && self.offsets().is_some()
     }
 
-    fn rows(&self, _: Bytes, _: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
+    fn rows(&self, memory: Bytes, _: &Control) -> Result<Option<Box<dyn AdjacencyRows + '_>>> {
         Ok(Some(if self.properties.little_endian {
-            Box::new(BvGraphRows::<LowFirst>::new(self))
+            Box::new(BvGraphRows::<LowFirst>::new(self, memory))
         } else {
-            Box::new(BvGraphRows::<HighFirst>::new(self))
+            Box::new(BvGraphRows::<HighFirst>::new(self, memory))
         }))
     }
 

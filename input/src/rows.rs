@@ -31,7 +31,8 @@ pub enum Symmetry {
 
 /// The rows of a graph, readable from many threads.
 pub trait AdjacencyRows: Sync {
-    /// The length of each row, by id from 0; `None` if the input is inconsistent, or known to be directed and `directed` is false.
+    /// The length of each row, by id from 0; `None` if the input is inconsistent, if a row is too long for the memory, or if the input is known to be
+    /// directed and `directed` is false.
     fn lengths(&self, directed: bool, control: &Control) -> Result<Option<Vec<u32>>>;
 
     /// Known after [`Self::lengths`].

@@ -11,6 +11,7 @@ use crate::clean::Shares;
 use trimill_graph::leb128::{numbers, put};
 use trimill_input::rows::RowChunk;
 use trimill_system::disk::{MemoryLimit, Overflow, WaitingBytes};
+use trimill_system::mapped::trim_heap;
 use trimill_system::memory::{SharedBudget, TakenMemory};
 use trimill_system::parallel::IdleValues;
 use trimill_system::{Bytes, Error, Result, lock};
@@ -130,7 +131,12 @@ impl SortedTails<'_> {
         }
         if heads.end + 1 == begins.len() {
             (*segments, *pieces) = (Vec::new(), Vec::new());
+            let (before, step) = (self.limit.held().get(), (self.limit.most().get() / 16).max(1));
             self.limit.release(std::mem::take(&mut self.held));
+            // Segments of all buckets lie side by side, so what is freed neither returns by itself nor serves the larger buffers of tails.
+            if self.limit.held().get() / step < before / step {
+                trim_heap();
+            }
         }
         self.heads = heads;
         Ok(())

@@ -230,6 +230,11 @@ impl SmallDisk {
         trimill_kernels::testing::skipped(&"a small file system cannot be mounted here");
         None
     }
+
+    pub(crate) fn end_writing(&self) {
+        let remounted = Command::new("mount").args(["-o", "remount,ro"]).arg(&self.0).status();
+        assert!(remounted.unwrap().success());
+    }
 }
 
 impl Drop for SmallDisk {

@@ -112,6 +112,14 @@ fn no_stage_takes_more_than_the_budget() {
             assert_refused(&place, input, &format!("{options} --host-memory {}", least - 64), "--host-memory");
         }
     }
+    // Rows that are united with their reverse arcs.
+    let options = "--no-cache --threads 2";
+    let more = floor(&place, &crawl, options) * 17 / 10;
+    let united = within_budget(&place, &crawl, &format!("{options} --host-memory {more}"), pages);
+    assert_eq!(united.stages[0].name, "orient");
+    // Each thread that decodes the row of a hub takes some 10 MB.
+    place.prints(&["generate", "stars", "1000000", "--output", "hub.graph", "--quiet"]);
+    within_budget(&place, "hub.graph", "--no-cache --threads 7 --host-memory 60000000", 0);
     assert_eq!(std::fs::read_dir(place.path("work")).unwrap().count(), 0);
 }
 
@@ -150,6 +158,16 @@ fn a_page_of_parquet_that_the_budget_has_no_memory_for_is_refused() {
     place.write("g.parquet", table);
     assert_refused(&place, "g.parquet", "--no-cache --host-memory 40MiB", "a page of 4194304 bytes");
     within_budget(&place, "g.parquet", "--no-cache --host-memory 1GiB", 1);
+}
+
+/// Arcs that are sorted by head are in small pieces, whose memory must return while the tails are made, which take about as much.
+#[test]
+fn reversed_arcs_and_their_tails_take_no_more_than_the_budget() {
+    let place = Place::new();
+    place.prints(&["generate", "gap-urand", "--scale", "20", "--arcs", "up", "--output", "random.graph", "--quiet"]);
+    let result = within_budget(&place, "random.graph", "--no-cache --host-memory 150000000", 5492);
+    assert_eq!(result.stages[0].name, "orient");
+    assert!(result.peak_host_bytes < Bytes(130_000_000), "{}", result.peak_host_bytes);
 }
 
 #[test]

@@ -89,6 +89,20 @@ fn reversed_arcs_that_do_not_fit_the_disk_are_read_range_by_range_or_end_the_job
 }
 
 #[test]
+fn a_full_work_directory_in_the_folder_of_the_cache_is_no_failure_of_the_cache() {
+    let place = Place::new();
+    let pairs = pairs(&place);
+    let Some(_small) = SmallDisk::mount(&place, "1m") else { return };
+    for work in ["small", "small/work"] {
+        let count = ["count", &pairs, "--cache-dir", "small", "--work-dir", work];
+        let output = place.command(&count).env("TRIMILL_BUCKETS", "100000").output().unwrap();
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(3), "{work}: {message}");
+        assert!(message.contains(&format!("error: {work}: ")) && !message.contains("goes on without"), "{message}");
+    }
+}
+
+#[test]
 fn directories_on_one_disk_are_added() {
     let (place, crawl) = (Place::new(), crawl());
     let Some(_small) = SmallDisk::mount(&place, "17m") else { return };

@@ -7,6 +7,7 @@ use super::bits::{BitOrder, BitReader, StreamError};
 use super::chunk::{Before, BvChunk};
 use super::offsets::Offsets;
 use super::row::Successors;
+use crate::rows::PART;
 use trimill_system::control::Task;
 use trimill_system::{Error, Result};
 
@@ -74,16 +75,18 @@ impl RowParts {
     }
 
     /// Merges all parts into `row`, ascending; false if a vertex occurs twice.
-    fn merge(&self, row: &mut Vec<u32>) -> bool {
+    fn merge(&mut self, row: &mut Vec<u32>) -> bool {
         row.clear();
-        let mut parts = [&self.copied[..], &self.intervals, &self.residuals];
-        row.reserve(parts.iter().map(|part| part.len()).sum());
+        let mut parts = [&mut self.copied, &mut self.intervals, &mut self.residuals];
         parts.sort_by_key(|part| part.is_empty());
-        match parts {
-            [a, [], []] => row.extend_from_slice(a),
-            [a, b, []] => merge(a, b, row),
-            [a, b, c] => {
-                merge(a, b, row);
+        let [a, b, c] = parts;
+        if b.is_empty() {
+            // Not copied, since most long rows have one part.
+            std::mem::swap(a, row);
+        } else {
+            row.reserve(a.len() + b.len() + c.len());
+            merge(a, b, row);
+            if !c.is_empty() {
                 let both = std::mem::take(row);
                 row.reserve(both.len() + c.len());
                 merge(&both, c, row);
@@ -189,7 +192,17 @@ impl<'a, O: BitOrder> ChunkReader<'a, O> {
             }
             self.rows[place] = Decoded { successors, degree, known };
         }
+        self.free_long_rows();
         Ok(arcs)
+    }
+
+    /// Otherwise each thread would keep the longest row that it ever decoded.
+    fn free_long_rows(&mut self) {
+        let RowParts { copied, intervals, residuals } = &mut self.parts;
+        for list in self.rows.iter_mut().map(|row| &mut row.successors).chain([copied, intervals, residuals]) {
+            list.clear();
+            list.shrink_to(PART);
+        }
     }
 
     /// Sets the degrees of the rows before `chunk.start`, and moves to that row. Returns the first row with a degree.

@@ -10,30 +10,35 @@ use super::{BATCH, Bvgraph};
 use crate::rows::{AdjacencyRows, PART, RowChunk, Symmetry, none_if_damaged};
 use trimill_system::control::{Control, Unit};
 use trimill_system::parallel::{self, IdleValues};
-use trimill_system::{Error, Result};
+use trimill_system::{Bytes, Error, Result};
 
 /// How many arcs are checked for their reverses before all are read.
 const SAMPLE: usize = 16;
 
+/// Bytes for each successor of the longest row: a list of a part of it, which may have grown to twice its length, and the row; for two threads, since
+/// rows of the next chunk may refer to it.
+const LONGEST_ROW: u64 = 2 * (8 + 4);
+
 pub(super) struct BvGraphRows<'a, O> {
     graph: &'a Bvgraph,
+    memory: Bytes,
     chunks: OnceLock<Vec<BvChunk>>,
     symmetry: OnceLock<Symmetry>,
     idle: IdleValues<ChunkReader<'a, O>>,
 }
 
 impl<'a, O: BitOrder> BvGraphRows<'a, O> {
-    pub(super) fn new(graph: &'a Bvgraph) -> Self {
-        Self { graph, chunks: OnceLock::new(), symmetry: OnceLock::new(), idle: IdleValues::default() }
+    /// `memory`: for the longest row.
+    pub(super) fn new(graph: &'a Bvgraph, memory: Bytes) -> Self {
+        Self { graph, memory, chunks: OnceLock::new(), symmetry: OnceLock::new(), idle: IdleValues::default() }
     }
 
     /// Whether each of the first arcs has its reverse, if its head's row is there. Most directed graphs fail this.
     fn may_be_symmetric(&self, first: &BvChunk) -> Result<bool> {
         let mut arcs = Vec::new();
         self.decode(first, |tail, successors| {
-            if arcs.len() < BATCH {
-                arcs.extend(successors.iter().map(|&head| (tail, u64::from(head))));
-            }
+            // A row that is cut is the last one, whose arcs are not looked for.
+            arcs.extend(successors.iter().take(BATCH - arcs.len()).map(|&head| (tail, u64::from(head))));
             Ok(())
         })?;
         let Some(&(last, _)) = arcs.last() else { return Ok(true) };
@@ -80,16 +85,20 @@ impl<'a, O: BitOrder> BvGraphRows<'a, O> {
             })?;
             Ok::<_, Error>(last)
         })?;
-        let found = parallel::try_map(arcs.into_iter().flatten(), |(tail, head)| {
+        let place = |head: u64| chunks.partition_point(|chunk| chunk.rows.end <= head);
+        let mut arcs: Vec<_> = arcs.into_iter().flatten().map(|(tail, head)| (place(head), head, tail)).collect();
+        arcs.sort_unstable();
+        // A chunk is decoded once: all these heads may be in that of a hub, whose row several threads would hold.
+        let found = parallel::try_map(arcs.chunk_by(|a, b| a.0 == b.0), |arcs| {
             control.check()?;
-            let place = chunks.partition_point(|chunk| chunk.rows.end <= head);
-            let Some(chunk) = chunks.get(place) else { return Ok::<_, Error>(false) };
-            let mut found = false;
+            let Some(chunk) = chunks.get(arcs[0].0) else { return Ok::<_, Error>(false) };
+            let mut found = 0;
             self.decode(chunk, |node, successors| {
-                found |= node == head && successors.binary_search(&(tail as u32)).is_ok();
+                let is_there = |tail: u64| successors.binary_search(&(tail as u32)).is_ok();
+                found += arcs.iter().filter(|&&(_, head, tail)| head == node && is_there(tail)).count();
                 Ok(())
             })?;
-            Ok(found)
+            Ok(found == arcs.len())
         })?;
         Ok(found.into_iter().all(|found| found))
     }
@@ -129,7 +138,8 @@ impl<O: BitOrder> AdjacencyRows for BvGraphRows<'_, O> {
         let has_offsets = chunks.first().is_some_and(|chunk| matches!(chunk.before, Before::Offset(_)));
         let lengths = if has_offsets { self.degrees(&chunks, control)? } else { Some(lengths) };
         let _ = self.chunks.set(chunks);
-        Ok(lengths)
+        let longest = lengths.iter().flatten().copied().max().map_or(0, u64::from);
+        Ok(lengths.filter(|_| Bytes(LONGEST_ROW * longest) <= self.memory))
     }
 
     fn symmetry(&self) -> Symmetry {
@@ -152,8 +162,11 @@ impl<O: BitOrder> AdjacencyRows for BvGraphRows<'_, O> {
         part.clear();
         let mut more = true;
         self.decode(chunk, |_, successors| {
-            if more {
-                part.extend_from_slice(successors);
+            for piece in successors.chunks(PART) {
+                if !more {
+                    break;
+                }
+                part.extend_from_slice(piece);
                 if part.len() >= PART {
                     more = take(part)?;
                     part.clear();

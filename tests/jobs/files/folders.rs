@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::place::{CLIQUE, Place, TRIANGLE, counted, result, said};
 use crate::common::job::{data, typed};
-use crate::common::place::{below, make_pipe, mode};
+use crate::common::place::{SmallDisk, below, make_pipe, mode};
 
 #[test]
 fn what_the_user_named_has_the_modes_that_the_user_asked_for() {
@@ -91,6 +91,35 @@ fn a_cache_that_cannot_be_used_is_done_without() {
         without += 1;
     }
     assert!(without > 5, "{without} writes");
+}
+
+/// Root can write in any directory, except on a file system that is mounted read-only.
+#[test]
+fn a_cache_that_can_only_be_read_is_used_and_otherwise_done_without_from_the_beginning() {
+    let place = Place::new();
+    let small = if rustix::process::geteuid().is_root() { SmallDisk::mount(&place, "4m") } else { None };
+    fs::create_dir_all(place.path("small")).unwrap();
+    let named = ["--cache-dir", "small"];
+    place.write("g.txt", CLIQUE);
+    assert_eq!(counted(&place.count("g.txt", &named)), (4, false));
+    let mode = |mode| fs::set_permissions(place.path("small"), fs::Permissions::from_mode(mode)).unwrap();
+    match &small {
+        Some(small) => small.end_writing(),
+        None => mode(0o555),
+    }
+    assert_eq!(counted(&place.count("g.txt", &named)), (4, true));
+    if rustix::fs::access(place.path("small"), rustix::fs::Access::WRITE_OK).is_err() {
+        // Reading ends at the last line.
+        let path = (0..300_000).map(|i| format!("{i} {}\n", i + 1)).collect::<String>();
+        place.write("wrong.txt", path + "x\n");
+        let output = place.count("wrong.txt", &named);
+        assert_eq!(output.status.code(), Some(1));
+        let told = "small: cannot be written (";
+        assert!(said(&output).contains(told) && said(&output).contains("goes on without"), "{}", said(&output));
+    }
+    if small.is_none() {
+        mode(0o755);
+    }
 }
 
 #[test]

@@ -177,6 +177,13 @@ fn a_row_may_be_longer_than_what_is_read_at_a_time() {
         assert!(taken(&folder.write("wheel.sg", sg(&rows)), memory));
     }
     assert!(taken(&folder.write("wheel.metis", metis(&rows).unwrap()), Bytes::mib(64)));
+    // Of a BVGraph, the hub's row is decoded whole.
+    write_bvgraph(&folder.path("wheel"), &arcs_of(&rows).collect::<Vec<_>>());
+    let path = folder.path("wheel.graph");
+    assert!(taken(&path, Bytes::mib(48)));
+    let (source, control) = (open(&path).unwrap(), Control::silent());
+    let fits = |memory| source.rows(memory, &control).unwrap().unwrap().lengths(false, &control).unwrap().is_some();
+    assert!(fits(Bytes::mib(2)) && !fits(Bytes::mib(1)));
     let mut reversed = rows.clone();
     reversed.iter_mut().for_each(|row| row.reverse());
     assert!(taken(&folder.write("reversed.sg", sg(&reversed)), Bytes::mib(64)));
