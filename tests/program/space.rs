@@ -103,6 +103,25 @@ fn a_full_work_directory_in_the_folder_of_the_cache_is_no_failure_of_the_cache()
 }
 
 #[test]
+fn a_disk_that_fills_while_arcs_are_reversed_is_that_of_the_work_directory() {
+    let (place, crawl) = (Place::new(), crawl());
+    let count = ["count", &crawl, "--no-cache", "--backend", "cpu"];
+    let mut full = 0;
+    for at in (0..).map(|i| 1u64 << i) {
+        let (buckets, fault) = (("TRIMILL_BUCKETS", "1200000"), format!("write:{at}"));
+        let output = place.command(&count).envs([buckets, ("TRIMILL_FAULT", fault.as_str())]).output().unwrap();
+        let message = stderr(&output);
+        if !message.contains("strikes") {
+            break;
+        }
+        assert_eq!(output.status.code(), Some(3), "{at}: {message}");
+        assert!(message.contains("--work-dir names a directory on a larger disk"), "{at}: {message}");
+        full += 1;
+    }
+    assert!(full > 2, "{full}");
+}
+
+#[test]
 fn directories_on_one_disk_are_added() {
     let (place, crawl) = (Place::new(), crawl());
     let Some(_small) = SmallDisk::mount(&place, "17m") else { return };
