@@ -264,7 +264,7 @@ impl ReversedArcs {
             }
             WaitingBytes::File(_) => true,
         });
-        into.segments.push(self.overflow.write(&together)?);
+        into.segments.push(self.overflow.write(&together).map_err(without_room)?);
         self.overflow.limit.release(std::mem::take(&mut into.held));
         Ok(())
     }
@@ -362,6 +362,11 @@ fn arcs_of<'a>(pieces: &'a [u8], most: usize, each: &mut impl FnMut(u32, u32)) -
             least = head + 1;
         }
     }
+}
+
+/// The graph file may have taken disk space since a band was first found to fit.
+pub(super) fn without_room(error: Error) -> Error {
+    if error.is_for_room() { error.also("--work-dir names a directory on a larger disk") } else { error }
 }
 
 fn damaged() -> Error {

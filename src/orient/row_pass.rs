@@ -73,15 +73,8 @@ impl KeptRows {
     }
 }
 
-#[derive(Default, Clone, Copy)]
-struct RowSums {
-    /// The sum of hashes of arcs to larger ids, minus that of arcs to smaller ids.
-    hash: u64,
-    kept: u64,
-}
-
 impl RowInputs<'_> {
-    /// Orients all wanted rows; returns how many arcs they keep, or `None` if they are not clean. With a key it checks the symmetry.
+    /// Orients all wanted rows; returns how many arcs those that wait keep, or `None` if they are not clean. With a key it checks the symmetry.
     pub(super) fn orient(
         &self,
         waiting: &WaitingRows,
@@ -91,26 +84,26 @@ impl RowInputs<'_> {
     ) -> Result<Option<u64>> {
         let pass = RowPass { input: *self, waiting, key };
         let clean = AtomicBool::new(true);
-        let (mut chunks, mut hash, mut kept) = (pass.chunks(), 0u64, 0);
+        let (mut chunks, mut sum) = (pass.chunks(), 0u64);
         for band in (0..self.rows.bands()).rev() {
             let first = self.rows.enter(band, control)?;
             let of_band = chunks.split_off(chunks.partition_point(|chunk| chunk.ids.start < first));
             let sums = parallel::try_map_with(of_band, RowScratch::default, |scratch, chunk| {
                 control.check()?;
-                let sums = match clean.load(Ordering::Relaxed) {
+                let sum = match clean.load(Ordering::Relaxed) {
                     true => waiting.with_stage(|stage| pass.orient_chunk(&chunk, scratch, stage))?,
                     false => None,
                 };
-                if sums.is_none() {
+                if sum.is_none() {
                     clean.store(false, Ordering::Relaxed);
                 }
                 task.advance(chunk.arcs.end - chunk.arcs.start);
-                Ok(sums.unwrap_or_default())
+                Ok(sum.unwrap_or_default())
             })?;
-            (hash, kept) = sums.into_iter().fold((hash, kept), |a, b| (a.0.wrapping_add(b.hash), a.1 + b.kept));
+            sum = sums.into_iter().fold(sum, u64::wrapping_add);
         }
-        waiting.flush()?;
-        Ok((clean.into_inner() && hash == 0).then_some(kept))
+        let kept = waiting.flush()?;
+        Ok((clean.into_inner() && sum == 0).then_some(kept))
     }
 }
 
@@ -134,13 +127,13 @@ impl RowPass<'_> {
         chunks
     }
 
-    /// `None` if the rows are not clean.
-    fn orient_chunk(&self, chunk: &RowChunk, scratch: &mut RowScratch, to: &mut StagedRows) -> Result<Option<RowSums>> {
+    /// The sum of hashes of arcs to larger ids, minus that of arcs to smaller ids; `None` if the rows are not clean.
+    fn orient_chunk(&self, chunk: &RowChunk, scratch: &mut RowScratch, to: &mut StagedRows) -> Result<Option<u64>> {
         let RowInputs { rows, rank_of, present, .. } = self.input;
         let RowScratch { rows: kept, memory } = scratch;
         kept.clear();
         let mut begin = 0;
-        let mut sums = RowSums::default();
+        let mut sum = 0;
         let mut vertices = present.iter(chunk.ids.start as u32..chunk.ids.end as u32);
         let mut row = InputRow::default();
         let mut at = chunk.arcs.start;
@@ -164,7 +157,7 @@ impl RowPass<'_> {
                 for &successor in &after[..now.min(after.len())] {
                     prefetch(rank_of, successor as usize);
                 }
-                if !row.take(part, self, &mut sums, &mut kept.successors) {
+                if !row.take(part, self, &mut sum, &mut kept.successors) {
                     clean = false;
                     return Ok(false);
                 }
@@ -174,7 +167,6 @@ impl RowPass<'_> {
                         unsorted.push(row.whole());
                     }
                     let length = kept.successors.len() - begin;
-                    sums.kept += length as u64;
                     if length > 0 {
                         kept.ranks.push(row.rank);
                         kept.lengths.push(length as u32);
@@ -190,7 +182,7 @@ impl RowPass<'_> {
         for row in unsorted {
             clean = clean && self.is_distinct(&row)?;
         }
-        Ok((clean && at == chunk.arcs.end).then_some(sums))
+        Ok((clean && at == chunk.arcs.end).then_some(sum))
     }
 
     /// Whether no successor occurs twice in a row.
@@ -248,7 +240,7 @@ impl InputRow {
 
     /// Takes the next part of the row, not empty: appends the ranks that the row keeps to `kept`. False if the part is not clean.
     #[inline]
-    fn take(&mut self, part: &mut [u32], pass: &RowPass<'_>, sums: &mut RowSums, kept: &mut Vec<u32>) -> bool {
+    fn take(&mut self, part: &mut [u32], pass: &RowPass<'_>, sum: &mut u64, kept: &mut Vec<u32>) -> bool {
         self.left -= part.len();
         if pass.key.is_none() && !self.is_wanted {
             return true;
@@ -267,7 +259,7 @@ impl InputRow {
         }
         self.last = Some(last);
         if let Some(key) = pass.key {
-            sums.hash = sums.hash.wrapping_add(hash(self.id, part, key));
+            *sum = sum.wrapping_add(hash(self.id, part, key));
         }
         if self.is_wanted {
             let rank_of = pass.input.rank_of;

@@ -211,7 +211,8 @@ impl RowsToOrient<'_> {
         let task = match waiting.has_left_out() {
             false => task,
             true => {
-                let passes = edges.div_ceil(kept.max(1)).max(2);
+                // A pass takes one bucket at least.
+                let passes = edges.div_ceil(kept.max(1)).clamp(2, waiting.blocks.len() as u64);
                 tracing::info!(
                     target: NOTE,
                     "the input is read at least {passes} times: {share} of its encoded rows fit in memory at a time (--host-memory)"

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::reversed::{Heads, ReversedArcs, SortedTails};
+use super::reversed::{Heads, ReversedArcs, SortedTails, without_room};
 use super::row_pass::chunks_at;
 use super::waiting::{decode_row, encode_row};
 use crate::clean::Shares;
@@ -289,7 +289,8 @@ impl Uniting<'_> {
 
     fn end_bucket(&mut self) -> Result<()> {
         self.sorted = None;
-        self.tails.push(self.overflow.put(std::mem::take(&mut self.bytes))?);
+        let bytes = std::mem::take(&mut self.bytes);
+        self.tails.push(self.overflow.put(bytes).map_err(without_room)?);
         self.bucket += 1;
         Ok(())
     }

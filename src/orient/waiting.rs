@@ -63,6 +63,8 @@ impl RowBucket {
 pub(super) struct StagedRows {
     bytes: Vec<u8>,
     ends: Vec<u16>,
+    /// How many arcs of each bucket's rows were added.
+    arcs: Vec<u64>,
     record: Vec<u8>,
 }
 
@@ -106,7 +108,12 @@ impl WaitingRows {
     /// Runs `work`, which adds rows, with a staging area.
     pub(super) fn with_stage<R>(&self, work: impl FnOnce(&mut StagedRows) -> R) -> R {
         let many = self.buckets.len();
-        let new = || StagedRows { bytes: vec![0; many * STAGED], ends: vec![0; many], record: Vec::new() };
+        let new = || StagedRows {
+            bytes: vec![0; many * STAGED],
+            ends: vec![0; many],
+            arcs: vec![0; many],
+            record: Vec::new(),
+        };
         self.staged.with(new, work)
     }
 
@@ -117,9 +124,10 @@ impl WaitingRows {
         rank: u32,
         length: u32,
         encoded: &[u8],
-        StagedRows { bytes, ends, record }: &mut StagedRows,
+        StagedRows { bytes, ends, arcs, record }: &mut StagedRows,
     ) -> Result<()> {
         let bucket = self.blocks.bucket_of(rank);
+        arcs[bucket] += u64::from(length);
         record.clear();
         put(rank - self.blocks.ranks(bucket).start, record);
         put(length, record);
@@ -186,14 +194,17 @@ impl WaitingRows {
         Ok(())
     }
 
-    /// Ends a pass over the input: adds staged rows, which may require leaving out the largest ranks, and frees the staging areas.
-    pub(super) fn flush(&self) -> Result<()> {
+    /// Ends a pass over the input: adds staged rows, which may require leaving out the largest ranks, and frees the staging areas. Returns how many
+    /// arcs the rows that wait then have.
+    pub(super) fn flush(&self) -> Result<u64> {
+        let mut arcs = vec![0u64; self.buckets.len()];
         for stage in self.staged.take_all() {
-            for (bucket, &end) in stage.ends.iter().enumerate() {
+            for (bucket, (&end, added)) in stage.ends.iter().zip(&stage.arcs).enumerate() {
                 self.append(bucket, &[&stage.bytes[bucket * STAGED..][..end as usize]])?;
+                arcs[bucket] += added;
             }
         }
-        Ok(())
+        Ok(arcs[lock(&self.taking).clone()].iter().sum())
     }
 
     /// Makes the file blocks of the rows that this pass has taken; `write` is called as by [`BlocksInOrder::add_all`].

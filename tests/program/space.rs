@@ -1,7 +1,7 @@
 //! Checks of disk space and input passes before a job: what cannot fit ends it, what may not fit is a warning; directories on a disk are added.
 
 use crate::common::job::{listing, typed};
-use crate::common::place::{Place, SmallDisk, stderr, text};
+use crate::common::place::{Place, SmallDisk, number_after, stderr, text};
 
 fn crawl() -> String {
     typed("cnr-2000.graph")
@@ -103,6 +103,25 @@ fn a_full_work_directory_in_the_folder_of_the_cache_is_no_failure_of_the_cache()
 }
 
 #[test]
+fn a_disk_that_fills_while_arcs_are_reversed_is_that_of_the_work_directory() {
+    let (place, crawl) = (Place::new(), crawl());
+    let count = ["count", &crawl, "--no-cache", "--backend", "cpu"];
+    let mut full = 0;
+    for at in (0..).map(|i| 1u64 << i) {
+        let (buckets, fault) = (("TRIMILL_BUCKETS", "1200000"), format!("write:{at}"));
+        let output = place.command(&count).envs([buckets, ("TRIMILL_FAULT", fault.as_str())]).output().unwrap();
+        let message = stderr(&output);
+        if !message.contains("strikes") {
+            break;
+        }
+        assert_eq!(output.status.code(), Some(3), "{at}: {message}");
+        assert!(message.contains("--work-dir names a directory on a larger disk"), "{at}: {message}");
+        full += 1;
+    }
+    assert!(full > 2, "{full}");
+}
+
+#[test]
 fn directories_on_one_disk_are_added() {
     let (place, crawl) = (Place::new(), crawl());
     let Some(_small) = SmallDisk::mount(&place, "17m") else { return };
@@ -158,4 +177,10 @@ fn further_passes_over_the_input_are_said() {
         assert!(String::from_utf8_lossy(&output.stdout).contains(COUNTED), "{text}");
         assert_eq!(text.contains("the input is read at least 2 times: 3.8 MiB"), several, "{text}");
     }
+    // Rows that were read but then left out do not count.
+    let count = ["count", &typed("cnr-symmetric.graph"), "--no-cache", "-vv"];
+    let text = stderr(&place.command(&count).env("TRIMILL_BUCKETS", "1000000").output().unwrap());
+    let number = |before| number_after(before, &text).parse::<u64>().unwrap();
+    let (said, more) = (number("the input is read at least "), number("writing and "));
+    assert!(said <= more + 1 && more + 1 < 2 * said, "{text}");
 }
