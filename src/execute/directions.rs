@@ -8,7 +8,7 @@ use super::planned::Planned;
 use super::session::{Purpose, Session};
 use crate::cache::Origin;
 use crate::clean::Workspace;
-use crate::directions::{DoubledGraph, RarerEdges};
+use crate::directions::{DoubledGraph, RarerEdges, least_band};
 use crate::job::file::{MemoryTable, OutputTable, PartitionTable, RunTable, Tables, WorkTable};
 use crate::job::{Job, Partitioner};
 use crate::prepare::Preparation;
@@ -73,7 +73,8 @@ impl Session {
         let job = Job { name: None, settings, has_timeline: false, ..self.job.clone() };
         let session = Self::open(job.without_counts().without_cache(), Purpose::Question, None, &self.control)?;
         let space = session.workspace();
-        let space = Workspace { graph: space.graph.min(Bytes(left.get() / 2)), ..space };
+        let beyond = left.saturating_sub(least_band(&graph.size()));
+        let space = Workspace { graph: space.graph.min(Bytes(beyond.get() / 2)), ..space };
         let doubled = Some(DoubledGraph { graph, edges, band: left.saturating_sub(space.graph) });
         // Only a graph in a file has a checksum, which identifies its doubled graph in the cache.
         let of = |origin| graph.checksum().map(|checksum| Origin { doubled: Some(checksum), ..origin });
