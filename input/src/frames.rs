@@ -7,8 +7,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use zstd::stream::read::Decoder;
 use zstd::zstd_safe::{find_frame_compressed_size, get_frame_content_size};
 
-use super::file::InputFile;
-use super::storage::Pread;
+use super::storage::{Pread, Storage};
 use trimill_system::control::Task;
 use trimill_system::mapped::with_capacity;
 use trimill_system::parallel;
@@ -44,7 +43,9 @@ pub(super) fn window(head: &[u8]) -> Option<u64> {
 }
 
 pub(super) struct Frames<'a> {
-    file: &'a InputFile,
+    file: &'a Storage,
+    /// The logarithm of the largest window that a frame may need.
+    window: u32,
     task: Option<&'a Task>,
     threads: usize,
     at: u64,
@@ -59,15 +60,16 @@ pub(super) struct Frames<'a> {
 }
 
 impl<'a> Frames<'a> {
-    pub(super) fn new(file: &'a InputFile, task: Option<&'a Task>, threads: usize) -> Self {
+    pub(super) fn new(file: &'a Storage, window: u32, task: Option<&'a Task>, threads: usize) -> Self {
         let (packed, spare, ready) = (Vec::new(), Vec::new(), VecDeque::new());
-        Self { file, task, threads, at: 0, packed, rest: None, spare, ready, next: 0, single: None, is_single: false }
+        let (rest, single) = (None, None);
+        Self { file, window, threads, task, at: 0, packed, rest, spare, ready, next: 0, single, is_single: false }
     }
 
     /// Decodes the next frames into `ready`, or begins to stream a single one; false at the end of the file.
     fn decode(&mut self) -> io::Result<bool> {
         if !self.is_single && self.threads >= FEWEST_THREADS {
-            let (file, most) = (&self.file.file, PACKED * self.threads);
+            let (file, most) = (self.file, PACKED * self.threads);
             let Self { packed, .. } = self;
             let before = packed.len();
             if packed.capacity() == 0 {
@@ -82,11 +84,11 @@ impl<'a> Frames<'a> {
         }
         (self.packed, self.rest) = (Vec::new(), None);
         self.is_single = false;
-        let mut from = BufReader::with_capacity(1 << 18, Pread::new(&self.file.file, self.at, self.task));
+        let mut from = BufReader::with_capacity(1 << 18, Pread::new(self.file, self.at, self.task));
         if from.fill_buf()?.is_empty() {
             return Ok(false);
         }
-        let frame = decoder(from, self.file.zstd_window)?.single_frame();
+        let frame = decoder(from, self.window)?.single_frame();
         self.single = Some(BufReader::with_capacity(1 << 18, frame));
         Ok(true)
     }
@@ -183,17 +185,15 @@ impl Read for Frames<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::stored;
     use trimill_system::parallel::on;
 
     #[test]
     fn frames_take_the_memory_of_their_contents() {
         let frame = zstd::bulk::compress(b"0 1\n", 1).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("g.txt.zst");
-        std::fs::write(&path, frame.repeat(1000)).unwrap();
-        let file = InputFile::open(&path).unwrap().ok().unwrap();
+        let file = stored(&frame.repeat(1000));
         let (ready, room) = on(FEWEST_THREADS, || {
-            let mut frames = Frames::new(&file, None, FEWEST_THREADS);
+            let mut frames = Frames::new(&file, 27, None, FEWEST_THREADS);
             assert_eq!(frames.fill_buf().unwrap(), b"0 1\n");
             (frames.ready.len(), frames.ready.iter().map(Vec::capacity).sum::<usize>())
         });

@@ -75,7 +75,7 @@ impl TextLines<'_> {
         let mut stream: Box<dyn BufRead> = match file.compression {
             // Several frames at a time take much memory.
             Some(Compression::Zstd) if self.window == ReadSizes::USUAL.window => {
-                Box::new(Frames::new(file, Some(self.task), threads))
+                Box::new(Frames::new(&file.file, file.zstd_window, Some(self.task), threads))
             }
             _ => file.stream(Some(self.task))?,
         };
