@@ -13,8 +13,8 @@ use trimill_system::Result;
 /// The most buckets: each has a staging area in every thread.
 const MOST_BUCKETS: u64 = 4096;
 
-/// More buckets are made only of a graph whose buckets would be larger than a core's cache, since the staging areas are to fit there, too.
-const MANY_BUCKETS: u64 = 512;
+/// The largest weight of a bucket, if the number of buckets allows it: a core makes its rows in its cache.
+const BUCKET: u64 = 1 << 18;
 
 /// The largest weight (rows, and bounds on arcs) of a block of several rows. One thread decodes a block, and a row is read with its block.
 pub(crate) const BLOCK: u64 = 1 << 17;
@@ -37,8 +37,7 @@ impl BlockBuckets {
         let starts = starts(&bounds, BLOCK);
         let total: u64 = bounds.iter().map(|&(bound, many)| bound * u64::from(many)).sum();
         let most = shares.staged().min(MOST_BUCKETS);
-        let wanted = (total / MANY_BUCKETS).clamp(1 << 18, 1 << 20);
-        let share = (shares.sorting() / PER_ARC).min(wanted).max(total / most);
+        let share = (shares.sorting() / PER_ARC).min(BUCKET).max(total / most);
         let per_bucket = (share / BLOCK).max(1) as usize;
         let ends = starts[1..].chunks(per_bucket).filter_map(|ends| ends.last().copied()).collect();
         Self { degrees, starts, per_bucket, index: RangeIndex::new(ends) }

@@ -168,7 +168,7 @@ impl<'a> TarMembers<'a> {
                 return Ok(());
             }
             if rest.iter().any(|&byte| byte != 0) {
-                let found = "bytes behind the end of the tar archive, as of a second one";
+                let found = "bytes after the end of the tar archive, as if another one followed";
                 return Err(Error::data(&self.file.path, found)
                     .expected("one archive")
                     .advice("unpack all of them, by tar --ignore-zeros -xf FILE, and name the file of the graph"));

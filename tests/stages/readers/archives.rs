@@ -178,7 +178,7 @@ fn damaged_and_hostile_archives_are_refused() {
         ("two.tar.gz", gz(&whole).repeat(2)),
         ("more.tar", [&whole[..], &[0; 999], b"x"].concat()),
     ] {
-        folder.refuses(name, bytes, &["bytes behind the end of the tar archive", "--ignore-zeros"]);
+        folder.refuses(name, bytes, &["bytes after the end of the tar archive", "--ignore-zeros"]);
     }
     let mut second = ended(&[file("g.txt", "0 1\n"), file("h.html", "x")]);
     second[1024] = b'i';
