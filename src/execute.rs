@@ -26,6 +26,7 @@ mod estimates;
 pub mod generate;
 pub mod graph;
 mod host;
+mod host_of_gpus;
 pub mod inspect;
 mod kept;
 #[cfg(feature = "cli")]

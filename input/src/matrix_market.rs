@@ -19,7 +19,10 @@ use trimill_system::control::{Control, NOTE, Task};
 use trimill_system::text::plural;
 use trimill_system::{Error, Kind, Result};
 
-const ADVICE: &str = "each line after the header is an entry: row, column, and its value where the banner says so";
+const ADVICE: pairs::Advice = pairs::Advice {
+    differs: "each line after the header is an entry: row, column, and its value where the banner says so",
+    names: false,
+};
 
 pub(super) struct MatrixMarket {
     file: InputFile,
@@ -95,7 +98,7 @@ impl MatrixMarket {
         let lines = TextLines { file: &self.file, skip: self.start, before: 0, window: self.window, task };
         let found = parse_all(&[lines], control, &|_, lines| {
             let mut batch = ArcBatch::new(sink, control);
-            pairs::parse(lines, self.columns, |row, column| self.check(row, column), ADVICE, false, &mut batch)?;
+            pairs::parse(lines, self.columns, |row, column| self.check(row, column), ADVICE, &mut batch)?;
             Ok(batch.finish()?)
         })?;
         let found: u64 = found.iter().sum();

@@ -8,14 +8,21 @@ use super::hints::{BYTE_ORDER_MARK, about, bare_cr, mark_within};
 use super::number::{columns as split, describe, digits, separates, whole};
 use trimill_system::Error;
 
-/// `check`: what a format requires of the two numbers. `advice`: what the file may be instead, if lines have different columns. `names`: whether ids
-/// of the format may be names, if the user says so.
+/// What is advised about a line that is no pair.
+#[derive(Clone, Copy)]
+pub(super) struct Advice {
+    /// What the file may be instead, if lines have different columns.
+    pub(super) differs: &'static str,
+    /// Whether ids of the format may be names, if the user says so.
+    pub(super) names: bool,
+}
+
+/// `check`: what a format requires of the two numbers.
 pub(super) fn parse(
     bytes: &[u8],
     columns: Columns,
     check: impl Fn(u64, u64) -> Result<(), Error>,
-    advice: &str,
-    names: bool,
+    advice: Advice,
     batch: &mut ArcBatch<'_>,
 ) -> Result<(), DeliveryFailure> {
     let two = columns == Columns::TWO;
@@ -26,9 +33,9 @@ pub(super) fn parse(
         at = columns.index.map_or(first, |separator| skip_index(bytes, start, separator));
         let Some((tail, end)) = digits(bytes, at) else {
             at = if at == first {
-                skip(bytes, start, at, names)?
+                skip(bytes, start, at, advice.names)?
             } else {
-                return Err(explain(bytes, start, columns, names));
+                return Err(explain(bytes, start, columns, advice.names));
             };
             continue;
         };
@@ -39,14 +46,14 @@ pub(super) fn parse(
             at += 1;
         }
         let Some((head, next)) = digits(bytes, at).filter(|_| at > end && commas < 2) else {
-            return Err(explain(bytes, start, columns, names));
+            return Err(explain(bytes, start, columns, advice.names));
         };
         at = match bytes.get(next) {
             Some(b'\n') if two => next + 1,
             _ => match columns::rest(bytes, next) {
                 Some(rest) if columns.hold(&rest) => rest.end,
-                Some(rest) => return Err(differs(start, &rest, columns, advice)),
-                None => return Err(explain(bytes, start, columns, names)),
+                Some(rest) => return Err(differs(start, &rest, columns, advice.differs)),
+                None => return Err(explain(bytes, start, columns, advice.names)),
             },
         };
         check(tail, head).map_err(|error| DeliveryFailure::Bad(start, error))?;

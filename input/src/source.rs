@@ -157,7 +157,7 @@ impl Source {
             archive::unpacked(file, reading.format, work_dir, control)
         };
         let files: Vec<Vec<InputFile>> = opened.into_iter().map(copied).collect::<Result<_>>()?;
-        let mut files: Vec<InputFile> = files.into_iter().flatten().collect();
+        let files: Vec<InputFile> = files.into_iter().flatten().collect();
         let format = match reading.format {
             Some(format) => format,
             None if graphalytics::are_members(&files) => Format::Graphalytics,
@@ -176,9 +176,6 @@ impl Source {
         }
         check_number(inputs, format)?;
         reading.check(&files[0].path, format)?;
-        // Files of other formats are decompressed one after another.
-        let at_once = if format == Format::Text { files.len() } else { 1 };
-        files.iter_mut().for_each(|file| file.zstd_window = sizes.zstd_window(at_once));
         let identified = watched.len() == inputs.len() && files.iter().all(|file| !file.spooled);
         let (bytes, reader) = open_reader(format, files, &reading, how)?;
         Ok(Self { format, reading, watched, identified, bytes, arcs, reader })
@@ -203,9 +200,7 @@ impl Source {
         let format = Format::Graphalytics;
         reading.check(&files.edges, format)?;
         let watched = watch(files.clone().paths());
-        let zstd_window = how.sizes.zstd_window(1);
-        let files = files.open()?.into_iter().map(|file| InputFile { zstd_window, ..file }).collect();
-        let (bytes, reader) = open_reader(format, files, &reading, how)?;
+        let (bytes, reader) = open_reader(format, files.open()?, &reading, how)?;
         Ok(Self { format, reading, identified: watched.len() == 3, watched, bytes, arcs: None, reader })
     }
 

@@ -139,7 +139,8 @@ impl EdgeListText {
         parse_all(&texts, control, &|number, lines| {
             let (list, start) = lists[number];
             let mut batch = ArcBatch::new(sink, control);
-            pairs::parse(lines, start.columns, check_ids, list.first.advice(), self.names, &mut batch)?;
+            let advice = pairs::Advice { differs: list.first.advice(), names: self.names };
+            pairs::parse(lines, start.columns, check_ids, advice, &mut batch)?;
             Ok(batch.finish()?)
         })
     }

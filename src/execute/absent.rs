@@ -2,7 +2,8 @@
 
 use super::chosen::ChosenBackends;
 use super::count_memory::on_the_way;
-use super::host::{HostNeeds, OnGpus};
+use super::host::HostNeeds;
+use super::host_of_gpus::OnGpus;
 use super::session::Session;
 use crate::count::cuda::Absent;
 use crate::count::method::CudaMethod;

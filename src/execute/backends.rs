@@ -2,7 +2,8 @@
 
 use super::chosen::ChosenBackends;
 use super::count_memory::on_the_way;
-use super::host::{HostNeeds, OnGpus, blocks_of_gpu, least_on_cpu, least_on_gpus, on_cpu};
+use super::host::{HostNeeds, least_on_cpu, on_cpu};
+use super::host_of_gpus::{OnGpus, blocks_of_gpu, least_on_gpus};
 use super::opening::{Gpus, Opening};
 use super::reserve::{Budget, reserve};
 use super::session::{Purpose, Session};

@@ -1,6 +1,7 @@
 //! The backends that count a job, and their memory.
 
-use super::host::{Division, HostNeeds, OnGpus, blocks_of_gpu, least_on_gpus, on_gpus};
+use super::host::{Division, HostNeeds};
+use super::host_of_gpus::{OnGpus, blocks_of_gpu, least_on_gpus, on_gpus};
 use crate::plan::choose::MethodEstimate;
 use trimill_counting::CountBackend;
 use trimill_system::{Bytes, Error, Result};

@@ -3,14 +3,13 @@
 //! counting (five eighths of it on GPUs) and for building more partitions at a time.
 
 use super::count_memory::{edges_while_counting, edges_while_writing, held, while_counting, while_writing};
-use crate::count::cuda;
 use crate::directions::{self, DoubledGraph};
 use crate::job::{Mode, SpillTo};
 use crate::outputs::CountsWanted;
 use crate::sums::{ByArc, ByRank};
 use crate::truss;
 use crate::vertices::lcc;
-use trimill_counting::{Footprint, smallest_row_block_limit};
+use trimill_counting::Footprint;
 use trimill_graph::GraphSize;
 use trimill_graph::file::Layout;
 use trimill_partitioners::RowsById;
@@ -366,11 +365,6 @@ pub(super) fn block_of_pass(host: HostMemory) -> Bytes {
     Bytes(host.usable().get() / 64).clamp(LEAST_BLOCK, Bytes::mib((4 * host.threads()).max(16)))
 }
 
-/// Row blocks of each GPU in host memory: two on their way to it; with edges, the counts of one on their way back.
-pub(super) fn blocks_of_gpu(counts: CountsWanted) -> u64 {
-    if counts.edges { 3 } else { 2 }
-}
-
 /// The least memory for counting on the CPU: the method's floor and 1/24 of the resident rows, to avoid tiny partitions; and 1/3 more for row blocks.
 pub(super) fn least_on_cpu(floor: Bytes, footprint: &Footprint, size: &GraphSize) -> Bytes {
     let rows = footprint.resident(size.vertices.into(), size.edges);
@@ -380,29 +374,6 @@ pub(super) fn least_on_cpu(floor: Bytes, footprint: &Footprint, size: &GraphSize
 /// The memory for counting on the CPU: the requested budget, else half of the free host memory; never more than is free.
 pub(super) fn on_cpu(asked: Option<Bytes>, least: Bytes, left: Bytes) -> Bytes {
     asked.unwrap_or(Bytes(left.get() / 2).max(least)).min(left)
-}
-
-#[derive(Debug, Clone, Copy)]
-pub(super) struct OnGpus {
-    pub(super) chunk: Bytes,
-    pub(super) block: Bytes,
-    /// In total: runs, row blocks and staging buffers of all GPUs.
-    pub(super) all: Bytes,
-}
-
-pub(super) fn least_on_gpus(gpus: u64, blocks: u64, longest_row: u32) -> Bytes {
-    let blocks = blocks * smallest_row_block_limit(longest_row).get();
-    Bytes(gpus * (trimill_kernels::STAGING_BYTES + cuda::on_host(cuda::LEAST_CHUNK).get() + blocks) * 8 / 5)
-}
-
-/// Divides `left` among `gpus` GPUs: runs of resident rows take half of each share, each row block an eighth.
-pub(super) fn on_gpus(gpus: u64, blocks: u64, left: Bytes) -> OnGpus {
-    let staging = Bytes(gpus * trimill_kernels::STAGING_BYTES);
-    let each = left.saturating_sub(staging).get() / gpus;
-    let chunk = Bytes(each / 40).clamp(cuda::LEAST_CHUNK, cuda::CHUNK);
-    let block = Bytes(each / 8);
-    let all = staging + Bytes(gpus * (cuda::on_host(chunk).get() + blocks * block.get()));
-    OnGpus { chunk, block, all }
 }
 
 #[cfg(test)]
@@ -432,19 +403,5 @@ mod tests {
         let left = needs.host.left(&needs.directions().unwrap()).unwrap();
         // Each vertex takes 24 bytes.
         assert!((directions::least_band(&needs.size)..Bytes(4_000_000)).contains(&left), "{left}");
-    }
-
-    #[test]
-    fn what_gpus_take_together_is_within_their_share() {
-        for (gpus, blocks) in [(1, 2), (2, 3), (8, 2)] {
-            for longest in [1, 1000, 1_000_000] {
-                let least = least_on_gpus(gpus, blocks, longest);
-                for left in [least, Bytes(least.get() + 1), Bytes(3 * least.get()), Bytes(100 << 30)] {
-                    let OnGpus { chunk, block, all } = on_gpus(gpus, blocks, left);
-                    assert!(all <= left, "{gpus:?}: {all} of {left}");
-                    assert!(block >= smallest_row_block_limit(longest) && chunk >= cuda::LEAST_CHUNK);
-                }
-            }
-        }
     }
 }

@@ -25,8 +25,10 @@ pub(super) fn open_reader(
 ) -> Result<(u64, Box<dyn Reader>)> {
     let HowToOpen { work_dir, control, .. } = *how;
     let window = how.sizes.window;
+    // Files of other formats are decompressed one after another.
+    let zstd_window = how.sizes.zstd_window(if format == Format::Text { files.len() } else { 1 });
     let readable = |file: InputFile| {
-        let file = file.packed_once()?;
+        let file = InputFile { zstd_window, ..file }.packed_once()?;
         match format {
             Format::Text | Format::Graphalytics => Ok(file),
             Format::BinU32 | Format::BinU64 | Format::Graph500 | Format::GapbsSg => file.unpacked(work_dir, control),
