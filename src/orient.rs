@@ -48,6 +48,7 @@ pub fn orient(
     let CleanGraph { pairs, degrees, table, edges, distinct_arcs, facts, .. } = clean;
     let used = UsedIds::new(&degrees, table.as_deref());
     let layout = used.layout_of(&facts, edges, distinct_arcs);
+    drop(facts);
     let range = degrees.len() as u64;
     let of_ids = if table.is_some() { IdCount::Ranked(range) } else { IdCount::Plain(range) };
     let shares = space.beside(&needs(of_ids, edges, space))?;

@@ -40,13 +40,15 @@ pub(super) fn parse_all(files: &[TextLines<'_>], control: &Control, parse: &Pars
             None => work.extend(chunks(*skip..file.bytes, *window).map(|range| (number, Some(range)))),
         }
     }
-    let streams = work.iter().filter(|(_, range)| range.is_none()).count();
-    let share = (rayon::current_num_threads() / streams.max(1)).max(1);
+    let streamed = work.iter().filter(|(_, range)| range.is_none()).map(|&(number, _)| files[number].file.bytes);
+    let (streamed, threads) = (streamed.sum::<u64>().max(1), rayon::current_num_threads() as u64);
+    // The shares of all files are at most one more for each file than there are threads.
+    let share = |bytes: u64| (u128::from(bytes) * u128::from(threads) / u128::from(streamed)).max(1) as usize;
     let found = map_in_order(&work, control, |(number, range)| {
         let (file, parse) = (&files[*number], |bytes: &[u8]| parse(*number, bytes));
         match range {
             Some(range) => file.plain(range, &parse),
-            None => file.compressed(share, control, &parse),
+            None => file.compressed(share(file.file.bytes), control, &parse),
         }
     })?;
     let mut arcs = vec![0; files.len()];

@@ -61,18 +61,19 @@ pub fn read(source: &dyn ArcSource, space: Workspace<'_>, control: &Control) -> 
     if !plain.overflow.load(Ordering::Relaxed) {
         let (arcs, ids) = (scanned?, plain.found.end());
         let by_id = IdCount::Plain(ids);
-        let fits = space.memory.left(&needs(by_id, arcs, space)).is_ok();
-        // The ids of an input that cannot be read again index arrays, however sparse they are.
+        let fits = |ids| space.memory.left(&needs(ids, arcs, space)).is_ok();
+        let are_sparse = is_sparse(ids.saturating_sub(1), arcs);
+        // The ids of an input that cannot be read again index arrays, however sparse they are. A table of any size takes at least as many buffers.
+        if !fits(by_id) && (facts.is_read_once || !are_sparse && !fits(IdCount::Ranked(0))) {
+            return Err(refused(space, arcs, [by_id; 2]));
+        }
         if facts.is_read_once {
-            if !fits {
-                return Err(refused(space, arcs, [by_id; 2]));
-            }
             // The size of the graph in a pipe was not known before.
             let graph = GraphToPrepare { form: InputForm::Arcs, ids, arcs, edges: arcs, row_bytes: None };
             space.expect_after(READ, &graph, control);
         }
         // A table takes less memory than arrays if most ids are missing.
-        if fits && (facts.is_read_once || !is_sparse(ids.saturating_sub(1), arcs)) {
+        if fits(by_id) && (facts.is_read_once || !are_sparse) {
             return plain.finish(facts, arcs, start);
         }
     }

@@ -1,5 +1,5 @@
-//! Sorts the pairs of a bucket, keys `min << 32 | max` with smaller ids in a known range, by bucket sort: ids are mostly spread evenly, so keys are
-//! counted into cells by smaller id, and each small cell is sorted by comparing. `O(n)` for evenly spread keys, `O(n log n)` for any.
+//! Sorts the keys of a bucket ([`super::classes`]), whose upper halves are in a known range, by bucket sort: ids are mostly spread evenly, so keys
+//! are counted into cells by upper half, and each small cell is sorted by comparing. `O(n)` for evenly spread keys, `O(n log n)` for any.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ const PER_CELL: usize = 4;
 /// The most cells, so that their offsets stay in a core's cache.
 const MOST_CELLS: usize = 1 << 18;
 
-/// Replaces `sorted` by the ascending keys of `chunks`, whose smaller ids are in `ids`; reuses its memory.
+/// Replaces `sorted` by the ascending keys of `chunks`, whose upper halves are in `ids`; reuses its memory.
 pub(super) fn sort_pairs(chunks: &[Vec<u64>], ids: &Range<u64>, sorted: &mut Vec<u64>) {
     let len = chunks.iter().map(Vec::len).sum::<usize>();
     if len < 2 * PER_CELL || u32::try_from(len).is_err() {

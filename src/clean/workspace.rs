@@ -1,9 +1,9 @@
 //! Where a graph is prepared, and how the host's memory is divided meanwhile.
 //!
 //! Arrays over ids or vertices come first ([`needs`]). Shares of the rest while reading: buckets 5/16, staging 1/8, readers up to 1/2; while
-//! cleaning: two sets of buckets 10/16, sorting 1/4; while orienting: two sets of buckets, staging 1/8, rows 1/4 once the first set is freed. A
-//! graph that stays in memory and rows that had to be decoded take 1/4 each. Rows that are oriented without cleaning wait in 5/16, or 9/16 if
-//! the graph goes to a file; arcs that are reversed first take 9/16, their tails up to 7/16, and sorting 1/4.
+//! cleaning: two sets of buckets 10/16, sorting 1/4, degrees 1/16; while orienting: two sets of buckets, staging 1/8, rows 1/4 once the first set
+//! is freed. A graph that stays in memory and rows that had to be decoded take 1/4 each. Rows that are oriented without cleaning wait in 5/16, or
+//! 9/16 if the graph goes to a file; arcs that are reversed first take 9/16, their tails up to 7/16, and sorting 1/4.
 
 use std::path::Path;
 

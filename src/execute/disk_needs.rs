@@ -64,7 +64,7 @@ impl Planned {
     }
 }
 
-/// The most bytes of an id of the graph in a list of all vertices, where it is a mean, and in one of edges, where any may be on most lines.
+/// The most bytes of an id of the graph in a list of all vertices, and in one of edges, where each is on as many lines as its degree; both are means.
 fn id_bytes(graph: &OrientedGraph) -> Result<[u64; 2]> {
     let Some(names) = graph.names()? else { return Ok([DIGITS; 2]) };
     // As text, with quotes and a separator; Parquet has 4 bytes for the length instead.
@@ -74,7 +74,8 @@ fn id_bytes(graph: &OrientedGraph) -> Result<[u64; 2]> {
         text.len() + 3
     };
     let [all, longest] = names.lengths(written)?;
-    Ok([all.div_ceil(u64::from(graph.vertices()).max(1)), longest])
+    let on_lines = all.saturating_mul(graph.largest_degree().into()).div_ceil((2 * graph.edges()).max(1));
+    Ok([all.div_ceil(u64::from(graph.vertices()).max(1)), longest.min(on_lines)])
 }
 
 pub(super) fn counts_bytes(counts: CountsWanted, plan: &Plan) -> Bytes {

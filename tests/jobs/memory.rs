@@ -160,16 +160,6 @@ fn a_page_of_parquet_that_the_budget_has_no_memory_for_is_refused() {
     within_budget(&place, "g.parquet", "--no-cache --host-memory 1GiB", 1);
 }
 
-/// Arcs that are sorted by head are in small pieces, whose memory must return while the tails are made, which take about as much.
-#[test]
-fn reversed_arcs_and_their_tails_take_no_more_than_the_budget() {
-    let place = Place::new();
-    place.prints(&["generate", "gap-urand", "--scale", "20", "--arcs", "up", "--output", "random.graph", "--quiet"]);
-    let result = within_budget(&place, "random.graph", "--no-cache --host-memory 150000000", 5492);
-    assert_eq!(result.stages[0].name, "orient");
-    assert!(result.peak_host_bytes < Bytes(130_000_000), "{}", result.peak_host_bytes);
-}
-
 #[test]
 fn many_vertices_take_no_more_than_the_budget() {
     let place = Place::new();
