@@ -13,8 +13,8 @@ use trimill_system::Result;
 /// The most buckets: each has a staging area in every thread.
 const MOST_BUCKETS: u64 = 4096;
 
-/// The largest weight of a bucket, if the number of buckets allows it: a core makes its rows in its cache.
-const BUCKET: u64 = 1 << 18;
+/// The usual largest weight of a bucket.
+pub(super) const BUCKET: u64 = 1 << 20;
 
 /// The largest weight (rows, and bounds on arcs) of a block of several rows. One thread decodes a block, and a row is read with its block.
 pub(crate) const BLOCK: u64 = 1 << 17;
@@ -30,14 +30,14 @@ pub(super) struct BlockBuckets {
 }
 
 impl BlockBuckets {
-    /// `degrees` are indexed by id; 0 if the id is no vertex.
-    pub(super) fn new(degrees: &[u32], edges: u64, shares: &Shares<'_>) -> Self {
+    /// `degrees` are indexed by id; 0 if the id is no vertex. `bucket`: the largest weight of a bucket, if there may be so many.
+    pub(super) fn new(degrees: &[u32], edges: u64, shares: &Shares<'_>, bucket: u64) -> Self {
         let degrees = degree_runs(degrees);
         let bounds = bounds(&degrees, edges);
         let starts = starts(&bounds, BLOCK);
         let total: u64 = bounds.iter().map(|&(bound, many)| bound * u64::from(many)).sum();
         let most = shares.staged().min(MOST_BUCKETS);
-        let share = (shares.sorting() / PER_ARC).min(BUCKET).max(total / most);
+        let share = (shares.sorting() / PER_ARC).min(bucket).max(total / most);
         let per_bucket = (share / BLOCK).max(1) as usize;
         let ends = starts[1..].chunks(per_bucket).filter_map(|ends| ends.last().copied()).collect();
         Self { degrees, starts, per_bucket, index: RangeIndex::new(ends) }

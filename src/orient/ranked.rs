@@ -16,6 +16,9 @@ use trimill_system::mapped::zeros;
 use trimill_system::memory::SharedBudget;
 use trimill_system::{Bytes, Result, starts_of};
 
+/// The weight of a bucket whose arcs and rows stay in a core's cache while the rows are made.
+const IN_CACHE: u64 = 1 << 18;
+
 pub(super) struct RankedArcs {
     pub(super) blocks: BlockBuckets,
     pub(super) buckets: Buckets,
@@ -25,7 +28,7 @@ pub(super) struct RankedArcs {
 impl RankedArcs {
     /// `degrees` are indexed by id; 0 if the id is no vertex.
     pub(super) fn new(degrees: &[u32], edges: u64, shares: &Shares<'_>) -> Self {
-        let blocks = BlockBuckets::new(degrees, edges, shares);
+        let blocks = BlockBuckets::new(degrees, edges, shares, IN_CACHE);
         let buckets = Buckets::new(blocks.len(), edges, shares.buckets(), shares.space.dir);
         Self { blocks, buckets, budget: shares.sorting_budget() }
     }

@@ -19,7 +19,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use super::UsedIds;
-use super::blocks::BlockBuckets;
+use super::blocks::{BUCKET, BlockBuckets};
 use super::in_rank_order::RowsInRankOrder;
 use super::joined::BlocksInOrder;
 use super::place::{Destination, MadeGraph, VertexSections, Write, make};
@@ -168,7 +168,7 @@ impl RowsToOrient<'_> {
             rows: mapped,
             rank_of: &rank_of,
             ids: ids_by_rank(&rank_of, &used.present),
-            blocks: BlockBuckets::new(&lengths, layout.edges, &self.shares),
+            blocks: BlockBuckets::new(&lengths, layout.edges, &self.shares, BUCKET),
             edges: layout.edges,
             key: random(),
             hash: AtomicU64::new(0),

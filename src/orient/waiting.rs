@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use super::blocks::BlockBuckets;
+use super::blocks::{BUCKET, BlockBuckets};
 use super::joined::{BlocksInOrder, BucketBlocks};
 use super::place::Write;
 use crate::clean::Shares;
@@ -78,7 +78,7 @@ struct EncodedRowPlace {
 impl WaitingRows {
     /// `degrees` are indexed by id, 0 if the id is no vertex; at most `most` bytes of rows wait.
     pub(super) fn new(degrees: &[u32], edges: u64, shares: &Shares<'_>, most: Bytes) -> Self {
-        let blocks = BlockBuckets::new(degrees, edges, shares);
+        let blocks = BlockBuckets::new(degrees, edges, shares, BUCKET);
         let buckets = blocks.len();
         let chunk = (most.get() / 4 / buckets.max(1) as u64).clamp(CHUNK.start, CHUNK.end) as usize;
         let vertices = if buckets > 0 { blocks.ranks(buckets - 1).end } else { 0 };
