@@ -1,5 +1,5 @@
 // Sorted runs of keys that wait in the host's memory or on disk, in blocks of RUN_KEYS, each encoded as graph/src/arcs.rs describes: of each
-// key's distance from the first one, the low bits unchanged, and the bits above them by the place of a one in a string of bits.
+// key's distance from the first one, the low bits as they are, and the bits above them by the place of a one in a string of bits.
 //
 // A warp for each block. A first kernel measures, a second one writes, each block in shared memory first. Blocks but the last one of a run
 // take whole words of 32 bits.

@@ -274,7 +274,7 @@ extern "C" __global__ void __launch_bounds__(TAKE_THREADS)
         for (u64 first = i % parts * WARP; left > 0 && first < length && begin < other_length; first += parts * WARP) {
             const u32 j = (u32)first + this_lane();
             const u32 vertex = j < length ? entries[j] : ~0u;
-            // Lanes gallop from where the search of the last lane ended in the step before, since vertices ascend.
+            // Lanes gallop from where the last lane's search ended in the step before: what they look up lies behind.
             u32 low = begin, step = WARP;
             while (low + step < other_length && other_entries[low + step] < vertex) {
                 low += step;
