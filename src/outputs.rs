@@ -94,8 +94,8 @@ impl OutputTable {
         self.count_files().try_for_each(|path| check_output(path))
     }
 
-    /// Disk space of the files for a graph of this size, without the small file by degree. `all`: the most vertices of the input; `ids`: the most
-    /// bytes of an id in a list of vertices, where it is a mean, and in one of edges.
+    /// Disk space of the files for a graph of this size, without the small file by degree. `all`: the most vertices of the input; `ids`: at
+    /// most the mean bytes of an id in a list of vertices, and in one of edges.
     pub fn disk_needs(
         &self,
         graph: &GraphSize,

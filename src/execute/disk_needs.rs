@@ -64,7 +64,7 @@ impl Planned {
     }
 }
 
-/// The most bytes of an id of the graph in a list of all vertices, and in one of edges, where each is on as many lines as its degree; both are means.
+/// The mean bytes of an id of the graph in a list of all vertices, and at most in one of edges, where it is on as many lines as its degree.
 fn id_bytes(graph: &OrientedGraph) -> Result<[u64; 2]> {
     let Some(names) = graph.names()? else { return Ok([DIGITS; 2]) };
     // As text, with quotes and a separator; Parquet has 4 bytes for the length instead.

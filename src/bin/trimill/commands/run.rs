@@ -242,3 +242,6 @@ fn check(jobs: &[BatchJob], as_json: bool, context: &mut CommandContext<'_>) -> 
 fn or_default(bytes: Option<Bytes>) -> String {
     bytes.map_or_else(|| "default".into(), |bytes| bytes.to_string())
 }
+
+#[cfg(test)]
+mod tests;

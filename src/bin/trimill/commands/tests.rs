@@ -9,10 +9,10 @@ use super::{CommandContext, CommandOutcome};
 use crate::cli::{Cli, Command};
 use trimill::{Control, Kind, Result};
 
-struct Run {
-    end: Result<CommandOutcome>,
+pub(super) struct Run {
+    pub(super) end: Result<CommandOutcome>,
     out: String,
-    err: String,
+    pub(super) err: String,
 }
 
 impl Run {
@@ -40,16 +40,16 @@ fn within(control: Control, command: impl FnOnce(&mut CommandContext<'_>) -> Res
     Run { end, out: text(out), err: text(err) }
 }
 
-fn run(dir: &Path, line: &str) -> Run {
+pub(super) fn run(dir: &Path, line: &str) -> Run {
     within(Control::silent(), |context| super::run(parsed(dir, line), context))
 }
 
-fn folder() -> (tempfile::TempDir, PathBuf) {
+pub(super) fn folder() -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
-    let wheel: String = (1..8).map(|i| format!("0 {i}\n{i} {}\n", i % 7 + 1)).collect();
-    std::fs::write(dir.path().join("g.txt"), wheel).unwrap();
-    std::fs::write(dir.path().join("odd.txt"), "this is no graph\n").unwrap();
     let path = dir.path().to_path_buf();
+    let wheel: String = (1..8).map(|i| format!("0 {i}\n{i} {}\n", i % 7 + 1)).collect();
+    std::fs::write(path.join("g.txt"), wheel).unwrap();
+    std::fs::write(path.join("odd.txt"), "this is no graph\n").unwrap();
     (dir, path)
 }
 
@@ -235,15 +235,6 @@ fn zero_is_refused_in_plain_words() {
     assert!(seen >= 20, "{seen}");
 }
 
-/// So that the settings in a report can repeat the job.
-#[test]
-fn a_seed_is_one_that_a_job_file_can_hold() {
-    let typed = |seed: &str| Cli::try_parse_from(["trimill", "count", "g", "--seed", seed]);
-    assert!(typed("9223372036854775807").is_ok());
-    let error = typed("9223372036854775808").unwrap_err().to_string();
-    assert!(error.contains("'--seed <SEED>'") && error.contains("0..=9223372036854775807"), "{error}");
-}
-
 #[test]
 fn errors_keep_their_kinds() {
     let (_guard, dir) = folder();
@@ -398,39 +389,4 @@ fn the_other_commands_do_what_was_typed() {
         let answer: serde_json::Value = serde_json::from_str(&said(&format!("{line} --json"))).unwrap();
         assert_eq!(answer["schema_version"], 1, "{line}");
     }
-}
-
-#[test]
-fn advice_for_a_job_names_the_key_of_its_file() {
-    let (_guard, dir) = folder();
-    std::fs::write(dir.join("b.toml"), "[[job]]\ninput.path='g.txt'\ncache.enabled=false\nmemory.device='1'\n")
-        .unwrap();
-    let memory = run(&dir, "run @/b.toml");
-    assert!(memory.err.contains("raise --device-memory"), "{}", memory.err);
-    assert!(memory.err.contains("in a job file --device-memory is `memory.device`"), "{}", memory.err);
-    // Could be a header or an arc: --header is named twice.
-    std::fs::write(dir.join("l.txt"), "3 2\n3 1\n3 2\n").unwrap();
-    std::fs::write(dir.join("b.toml"), "[[job]]\ninput.path='l.txt'\ncache.enabled=false\n").unwrap();
-    let header = run(&dir, "run @/b.toml").err;
-    let told = header.lines().filter_map(|line| line.strip_prefix("error: ")).collect::<String>();
-    assert_eq!(told.matches("in a job file --header is `input.header`").count(), 1, "{header}");
-    // Before a job begins.
-    std::fs::write(dir.join("b.toml"), "[[job]]\ninput={path='g.txt',format='bin-u32',header='yes'}\n").unwrap();
-    let refused = run(&dir, "run @/b.toml").end.unwrap_err().to_string();
-    assert!(refused.contains("--header for a file") && refused.contains("is `input.header`"), "{refused}");
-}
-
-#[test]
-fn every_flag_of_a_job_has_a_key() {
-    use trimill::program::{Tables, key_of};
-    let tables = serde_json::to_value(Tables::default()).unwrap();
-    let job = <Tables as clap::Args>::augment_args(clap::Command::new("job"));
-    let flags: Vec<String> = job.get_arguments().filter_map(|arg| Some(format!("--{}", arg.get_long()?))).collect();
-    assert!(flags.len() > 40, "{flags:?}");
-    for flag in flags {
-        let key = key_of(&flag).unwrap_or_else(|| panic!("{flag}"));
-        assert!(tables.pointer(&format!("/{}", key.replace('.', "/"))).is_some(), "{flag}: {key}");
-    }
-    assert_eq!(key_of("--metis-contract").as_deref(), Some("partition.metis.contract"));
-    assert_eq!([key_of("--features"), key_of("--path")], [None, None]);
 }
