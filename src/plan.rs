@@ -33,13 +33,12 @@ use crate::job::Mode;
 use crate::stream::row_blocks::RowBlocks;
 use cost::Machine;
 use modes::Estimates;
-use predict::Prediction;
+use predict::PlannedPartition;
 use space::Space;
 use trimill_graph::{GraphSize, OrientedGraph};
 use trimill_partitioners::partition::assignment::Assignment;
 use trimill_partitioners::partition::prune::Prune;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
-use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_system::{Bytes, Control, Error, Result};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,8 +119,7 @@ pub struct Plan {
     /// The graph's own rows, which rank ranges stream; none with other partitions.
     pub row_blocks: RowBlocks,
     pub row_block_limit: Bytes,
-    pub sizes: Vec<PartitionSize>,
-    pub predictions: Vec<Prediction>,
+    pub partitions: Vec<PlannedPartition>,
     /// How long assigning took, and sizing the partitions.
     pub times: [Duration; 2],
     pub parts_asked: u32,
@@ -138,13 +136,13 @@ impl Plan {
     pub fn order(&self, devices: usize) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.parts()).collect();
         if devices > 1 {
-            order.sort_by_key(|&part| Reverse(self.predictions[part as usize].stream));
+            order.sort_by_key(|&part| Reverse(self.partitions[part as usize].predicted.stream));
         }
         order
     }
 
     pub fn largest_peak(&self) -> Bytes {
-        self.predictions.iter().map(|predicted| predicted.peak).max().unwrap_or_default()
+        self.partitions.iter().map(|planned| planned.predicted.peak).max().unwrap_or_default()
     }
 }
 

@@ -26,11 +26,11 @@ pub struct BuiltPartition {
     pub spilling: Duration,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Builder<'a> {
     pub graph: &'a OrientedGraph,
     pub locals: &'a Assignment,
-    pub sizes: &'a [PartitionSize],
+    pub sizes: Vec<PartitionSize>,
     pub row_block_limit: Bytes,
     pub prune: Prune,
     /// The directory for spills that do not fit in memory.

@@ -68,12 +68,12 @@ impl Planned {
         room: &'a SharedBudget,
         batches: BatchPlan,
     ) -> BatchBuilder<'a> {
-        let Self { graph, plan: Plan { sizes, row_block_limit, .. }, fingerprint, session, .. } = self;
+        let Self { graph, plan, fingerprint, session, .. } = self;
         let builder = Builder {
             graph,
             locals,
-            sizes,
-            row_block_limit: *row_block_limit,
+            sizes: plan.partitions.iter().map(|planned| planned.size).collect(),
+            row_block_limit: plan.row_block_limit,
             prune: session.job.settings.partition.prune(),
             dir: &dir.path,
             room,
@@ -126,7 +126,7 @@ impl BatchBuilder<'_> {
 }
 
 pub fn disk_at_most(plan: &Plan, at_a_time: usize) -> Bytes {
-    let mut spills: Vec<u64> = plan.predictions.iter().map(|p| p.spill.get()).collect();
+    let mut spills: Vec<u64> = plan.partitions.iter().map(|planned| planned.predicted.spill.get()).collect();
     spills.sort_unstable_by(|a, b| b.cmp(a));
     Bytes(spills.iter().take(at_a_time).sum())
 }

@@ -13,7 +13,6 @@ use super::building::BatchBuilder;
 use super::details::Details;
 use super::planned::Planned;
 use super::queue::{Item, Queue};
-use super::results::PlannedFigures;
 use super::session::{Purpose, Session};
 use super::spill_dir::SpillDir;
 use super::work::{DeviceOutcome, PartitionsToCount, Ranges, SharedWork};
@@ -61,7 +60,7 @@ impl Planned {
             let kept = place.as_ref().map(|(_, dir)| dir).filter(|dir| dir.keeps);
             before = session.counted_before(journal, kept, details)?;
             let done = |result: &PartitionFigures| match unit {
-                Unit::Arcs => plan.sizes[result.id as usize].resident_arcs,
+                Unit::Arcs => plan.partitions[result.id as usize].size.resident_arcs,
                 _ => 1,
             };
             task.advance(before.results.iter().map(done).sum());
@@ -122,12 +121,11 @@ impl Planned {
         details: &'a Details<'a>,
     ) -> PartitionsToCount<'a> {
         let Self { graph, plan, limits, .. } = self;
-        let known = PlannedFigures { sizes: &plan.sizes, predictions: &plan.predictions };
         let ranges = match &plan.cut {
             GraphCut::Ranges(ranges) => Some(Ranges { graph, ranges, blocks: &plan.row_blocks }),
             GraphCut::Sets(_) => None,
         };
-        PartitionsToCount { known, ranges, device_memory: limits.device, journal, details }
+        PartitionsToCount { known: &plan.partitions, ranges, device_memory: limits.device, journal, details }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::directions::{DoubledGraph, RarerEdges};
 use crate::job::Mode;
 use crate::outputs::CountsWanted;
 use crate::plan::Plan;
+use crate::plan::predict::PlannedPartition;
 use crate::sums::{ByArc, ByRank, SumKey, Sums, part};
 use crate::table::columns::DIGITS;
 use crate::table::text::put_name;
@@ -80,13 +81,13 @@ fn id_bytes(graph: &OrientedGraph) -> Result<[u64; 2]> {
 
 pub(super) fn counts_bytes(counts: CountsWanted, plan: &Plan) -> Bytes {
     let of = |i: usize| {
-        let (size, predicted) = (&plan.sizes[i], &plan.predictions[i]);
+        let PlannedPartition { size, predicted } = &plan.partitions[i];
         if counts.edges {
             // An upper bound: every arc that is read is in a row.
             part::bytes_at_most::<ByArc>(predicted.stream.get() / size_of::<u32>() as u64)
         } else if counts.vertices {
             part::bytes_at_most::<ByRank>(match plan.cut.mode() {
-                Mode::InPlace => plan.sizes[..=i].iter().map(|size| size.locals).sum(),
+                Mode::InPlace => plan.partitions[..=i].iter().map(|planned| planned.size.locals).sum(),
                 Mode::Spilled => size.numbered(),
             })
         } else {
@@ -94,7 +95,7 @@ pub(super) fn counts_bytes(counts: CountsWanted, plan: &Plan) -> Bytes {
         }
     };
     // Plus a checkpoint of peeling, which exists until the next one replaces it.
-    let edges = plan.sizes.iter().map(|size| size.resident_arcs).sum();
+    let edges = plan.partitions.iter().map(|planned| planned.size.resident_arcs).sum();
     let peeled = counts.truss.map_or(Bytes::ZERO, |_| part::bytes_at_most::<ByArc>(edges));
-    peeled + peeled + (0..plan.sizes.len()).map(of).sum::<Bytes>()
+    peeled + peeled + (0..plan.partitions.len()).map(of).sum::<Bytes>()
 }

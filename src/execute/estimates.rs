@@ -45,8 +45,8 @@ impl Estimating<'_> {
             parts: plan.parts(),
             preparing: self.preparing(host, limits.device),
             counting: planning.counting(plan, || {
-                let streamed: Bytes = plan.predictions.iter().map(|predicted| predicted.stream).sum();
-                let row_blocks = plan.predictions.iter().map(|predicted| predicted.row_blocks).sum();
+                let streamed: Bytes = plan.partitions.iter().map(|planned| planned.predicted.stream).sum();
+                let row_blocks = plan.partitions.iter().map(|planned| planned.predicted.row_blocks).sum();
                 limits.machine.counting_on_cores(&self.work, streamed, row_blocks)
             }),
             peeling: session.job.settings.output.peeling().map(|_| limits.machine.peeling(graph.edges())),

@@ -48,13 +48,12 @@ impl Planned {
         let Self { graph, plan, .. } = &self;
         let reported = |spill: SpillSummary| {
             let part = spill.header.partition.partition;
-            let (size, predicted) = (&plan.sizes[part as usize], &plan.predictions[part as usize]);
             PartitionFigures {
                 file: Some(spill.path.clone()),
                 row_blocks: u64::from(spill.header.row_blocks),
                 largest_block_bytes: Bytes(spill.largest_block_bytes),
                 spill_bytes: Bytes(spill.bytes),
-                ..PartitionFigures::planned(part, size, predicted)
+                ..PartitionFigures::planned(part, &plan.partitions[part as usize])
             }
         };
         Ok(PartitionReport {

@@ -8,7 +8,7 @@ use super::planned::Planned;
 use super::planning::Planning;
 use super::session::{Purpose, Session};
 use crate::job::{Job, Mode, Partitioner, Parts};
-use crate::plan::predict::Prediction;
+use crate::plan::predict::PlannedPartition;
 use crate::plan::sets::VertexInfo;
 use crate::plan::whole::WholeWork;
 use crate::plan::{Assign, PlanLimits, Planner};
@@ -41,11 +41,11 @@ impl Planned {
         let Self { graph, plan, limits, chosen, session, .. } = &self;
         let Session { job, pool, .. } = session;
         let spills = plan.cut.mode() == Mode::Spilled;
-        let planned = |(id, (size, predicted)): (u32, (&PartitionSize, &Prediction))| PartitionFigures {
-            spill_bytes: if spills { predicted.spill } else { Bytes::ZERO },
-            ..PartitionFigures::planned(id, size, predicted)
+        let figures = |(id, planned): (u32, &PlannedPartition)| PartitionFigures {
+            spill_bytes: if spills { planned.predicted.spill } else { Bytes::ZERO },
+            ..PartitionFigures::planned(id, planned)
         };
-        let partitions = (0..).zip(plan.sizes.iter().zip(&plan.predictions)).map(planned).collect();
+        let partitions = (0..).zip(&plan.partitions).map(figures).collect();
         let planning = self.planning();
         let alternatives = match limits.whole_graph_method {
             Some(_) => Vec::new(),
@@ -148,22 +148,22 @@ impl Planning<'_> {
         let limits = PlanLimits { row_block: Some(row_block_limit), ..*self.limits };
         let planner = Planner { limits: &limits, ..self.planner() };
         let budget = limits.device;
-        let alternative = |parts, (sizes, predictions): (Vec<PartitionSize>, Vec<Prediction>)| {
-            let largest = predictions.iter().map(|p| p.peak).max().unwrap_or_default();
-            let most = |of: fn(&PartitionSize) -> u64| sizes.iter().map(of).max().unwrap_or_default();
-            let kept: u64 = sizes.iter().map(|size| size.arcs_kept).sum();
+        let alternative = |parts, planned: &[PlannedPartition]| {
+            let largest = planned.iter().map(|p| p.predicted.peak).max().unwrap_or_default();
+            let most = |of: fn(&PartitionSize) -> u64| planned.iter().map(|p| of(&p.size)).max().unwrap_or_default();
+            let kept: u64 = planned.iter().map(|p| p.size.arcs_kept).sum();
             Alternative {
                 parts,
                 largest_arcs_kept: most(|size| size.arcs_kept),
                 largest_vertices_kept: most(PartitionSize::numbered),
                 duplication: kept as f64 / graph.edges().max(1) as f64,
                 largest_peak_bytes: largest,
-                stream_bytes: predictions.iter().map(|p| p.stream).sum(),
+                stream_bytes: planned.iter().map(|p| p.predicted.stream).sum(),
                 fits: largest <= budget,
             }
         };
         if mode == Mode::InPlace {
-            let of = |parts| Ok(alternative(parts, planner.even_ranges(parts)?));
+            let of = |parts| Ok(alternative(parts, &planner.even_ranges(parts)?));
             return PARTS.into_iter().map(of).collect();
         }
         if !self.session.host_needs(graph, Some(mode)).can_plan_again() {
@@ -176,7 +176,7 @@ impl Planning<'_> {
         }
         let of = |parts| {
             let locals = assigner.assign(parts)?.by_rank(&vertices.order);
-            Ok(alternative(parts, planner.sized(&locals, row_block_limit)?))
+            Ok(alternative(parts, &planner.sized(&locals, row_block_limit)?))
         };
         PARTS.into_iter().map(of).collect()
     }

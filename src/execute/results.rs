@@ -4,18 +4,11 @@ use std::time::Duration;
 
 use super::queue::Item;
 use super::session::Session;
-use crate::plan::predict::Prediction;
+use crate::plan::predict::PlannedPartition;
 use crate::report::{CountedFigures, InputReport, PartitionFigures, RunResult};
 use crate::stream::CountedPartition;
 use trimill_graph::GraphFigures;
-use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_system::Bytes;
-
-#[derive(Clone, Copy)]
-pub(super) struct PlannedFigures<'a> {
-    pub(super) sizes: &'a [PartitionSize],
-    pub(super) predictions: &'a [Prediction],
-}
 
 pub(super) fn result_of(session: &Session, graph: &GraphFigures) -> RunResult {
     let (Session { job, host, .. }, GraphFigures { size, wedges, report }) = (session, graph);
@@ -40,7 +33,7 @@ pub(super) fn result_of(session: &Session, graph: &GraphFigures) -> RunResult {
 }
 
 pub(super) fn partition_result(
-    known: PlannedFigures<'_>,
+    known: &[PlannedPartition],
     item: &Item,
     counted: &CountedPartition,
     device: Option<u32>,
@@ -54,13 +47,12 @@ pub(super) fn partition_result(
         resumed: false,
     };
     let part = item.part();
-    let (size, predicted) = (&known.sizes[part as usize], &known.predictions[part as usize]);
     PartitionFigures {
         row_blocks: counted.row_blocks,
         largest_block_bytes: counted.largest_row_block,
         spill_bytes: if let Item::Built(built) = item { Bytes(built.spill.bytes) } else { Bytes::ZERO },
         stream_bytes: counted.streamed,
         counted: Some(found),
-        ..PartitionFigures::planned(part, size, predicted)
+        ..PartitionFigures::planned(part, &known[part as usize])
     }
 }

@@ -6,15 +6,13 @@ use super::chosen::{ChosenBackends, host_holds, with_enough};
 use super::details::Details;
 use super::host::HostNeeds;
 use super::queue::Item;
-use super::results::PlannedFigures;
 use super::session::Session;
 use super::work::{DeviceOutcome, PartitionsToCount};
-use crate::plan::predict::{Prediction, predict};
+use crate::plan::predict::{PlannedPartition, predict};
 use crate::report::DeviceResult;
 use crate::run_dir::Journal;
 use trimill_counting::Footprint;
 use trimill_partitioners::build::BuiltPartition;
-use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_partitioners::partition::totals::RowBlockTotals;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_partitioners::spill::{Manifest, SpillReader};
@@ -41,9 +39,8 @@ impl SpillsToCount<'_> {
             let footprint = chosen.backends[0].footprint();
             let partitions = manifest.partitions.iter().filter(|partition| wanted(partition.id));
             let spills = partitions.filter_map(|partition| manifest.open(dir, partition).ok());
-            let largest =
-                spills.map(|spill| known(&spill, &footprint, chosen.device_budget).1.peak).max().unwrap_or_default();
-            chosen.holds(largest, "the largest partition", needs, asked)
+            let peaks = spills.map(|spill| planned(&spill, &footprint, chosen.device_budget).predicted.peak);
+            chosen.holds(peaks.max().unwrap_or_default(), "the largest partition", needs, asked)
         })
     }
 }
@@ -58,49 +55,42 @@ impl ChosenBackends {
     ) -> Result<(DeviceOutcome, Vec<DeviceResult>)> {
         let &SpillsToCount { manifest, dir, wanted, journal } = spills;
         let footprint = self.backends[0].footprint();
-        let (mut items, mut sizes, mut predictions) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut items, mut known) = (Vec::new(), Vec::new());
         for (i, partition) in manifest.partitions.iter().enumerate() {
             session.control.check()?;
             if partition.id as usize != i {
                 return Err(Error::data(dir.join(MANIFEST_NAME), format!("partition {} in place {i}", partition.id))
                     .expected("all partitions in their order"));
             }
-            let (mut size, mut predicted) = (PartitionSize::default(), Prediction::default());
+            known.push(PlannedPartition::default());
             if wanted(partition.id) {
                 let spill = manifest.open(dir, partition)?;
-                (size, predicted) = known(&spill, &footprint, self.device_budget);
+                known[i] = planned(&spill, &footprint, self.device_budget);
                 if self.gpus() > 0 {
-                    host_holds(predicted.largest_row_block, self.largest_row_block)
+                    host_holds(known[i].predicted.largest_row_block, self.largest_row_block)
                         .map_err(|error| error.at(spill.path()))?;
                 }
                 let built = BuiltPartition::on_disk(partition.id, spill.summary().clone());
                 items.push(Item::Built(Box::new(built)));
             }
-            sizes.push(size);
-            predictions.push(predicted);
         }
-        let largest = predictions.iter().zip(&manifest.partitions).max_by_key(|(predicted, _)| predicted.peak);
-        if let Some((predicted, partition)) = largest {
+        let largest = known.iter().zip(&manifest.partitions).max_by_key(|(planned, _)| planned.predicted.peak);
+        if let Some((planned, partition)) = largest {
             let what = format!("partition {}, the largest,", partition.id);
             let advice = "or partition the graph into more parts";
-            self.holds(predicted.peak, &what, needs, session.job.settings.memory.device)
+            self.holds(planned.predicted.peak, &what, needs, session.job.settings.memory.device)
                 .map_err(|error| spills.with_enough(error, needs, session))
                 .map_err(|error| error.at(dir.join(&partition.file)).also(advice))?;
         }
-        let partitions = PartitionsToCount {
-            known: PlannedFigures { sizes: &sizes, predictions: &predictions },
-            ranges: None,
-            device_memory: self.device_budget,
-            journal,
-            details,
-        };
+        let partitions =
+            PartitionsToCount { known: &known, ranges: None, device_memory: self.device_budget, journal, details };
         partitions.count(items, &mut self.backends, session)
     }
 }
 
-fn known(spill: &SpillReader, footprint: &Footprint, budget: Bytes) -> (PartitionSize, Prediction) {
+fn planned(spill: &SpillReader, footprint: &Footprint, budget: Bytes) -> PlannedPartition {
     let size = spill.size();
     let row_blocks = (0..spill.row_blocks()).map(|i| spill.row_block_info(i).size().bytes());
     let layout = RowBlockTotals { spill: Bytes(spill.summary().bytes), ..RowBlockTotals::of(row_blocks) };
-    (size, predict(&size, size.numbered() as u32, footprint, &layout, budget))
+    predict(size, size.numbered() as u32, footprint, &layout, budget)
 }

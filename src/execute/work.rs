@@ -5,8 +5,8 @@ use rayon::ThreadPool;
 use super::building::BatchBuilder;
 use super::details::Details;
 use super::queue::{Item, Queue};
-use super::results::PlannedFigures;
 use super::stage_times::StageTimes;
+use crate::plan::predict::PlannedPartition;
 use crate::report::PartitionFigures;
 use crate::run_dir::Journal;
 use crate::stream::ranges::RankRange;
@@ -42,7 +42,7 @@ pub(super) struct Ranges<'a> {
 }
 
 pub(super) struct PartitionsToCount<'a> {
-    pub(super) known: PlannedFigures<'a>,
+    pub(super) known: &'a [PlannedPartition],
     pub(super) ranges: Option<Ranges<'a>>,
     pub(super) device_memory: Bytes,
     pub(super) journal: Option<&'a Journal>,

@@ -29,10 +29,10 @@ impl PartitionsToCount<'_> {
     ) -> Result<(DeviceOutcome, Vec<DeviceResult>)> {
         let known = self.known;
         if backends.len() > 1 {
-            items.sort_by_key(|item| Reverse(known.predictions[item.part() as usize].stream));
+            items.sort_by_key(|item| Reverse(known[item.part() as usize].predicted.stream));
         }
         let Session { pool, control, .. } = session;
-        let arcs = items.iter().map(|item| known.sizes[item.part() as usize].resident_arcs).sum();
+        let arcs = items.iter().map(|item| known[item.part() as usize].size.resident_arcs).sum();
         let (task, unit) = task_of(backends, items.len() as u64, arcs, control);
         let together = control.part();
         let queue = Queue::of(items, backends.len());

@@ -1,6 +1,7 @@
 //! The expected cost of each partition in nanoseconds, to make shards even. Only ratios matter, so any machine's costs will do.
 
 use super::cost::{Machine, PassingRows};
+use super::predict::PlannedPartition;
 use super::sample::{CellSums, SampledWork, add_to, sums};
 use super::{GraphCut, Plan};
 use trimill_graph::OrientedGraph;
@@ -20,7 +21,7 @@ pub fn costs(graph: &OrientedGraph, plan: &Plan, machine: &Machine, control: &Co
         GraphCut::Ranges(all) => add_row(sums, all, rank, row, lengths),
     })?;
     let of = |(part, work): (usize, SampledWork)| {
-        let (size, predicted) = (&plan.sizes[part], &plan.predictions[part]);
+        let PlannedPartition { size, predicted } = plan.partitions[part];
         // The sample's sum, extrapolated to all rows of the partition.
         let work = work.times(if work.rows == 0.0 { 0.0 } else { size.resident_arcs as f64 / work.rows });
         let row_blocks = predicted.row_blocks as f64;

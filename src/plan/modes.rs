@@ -4,9 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::predict::Prediction;
 use super::{Plan, Planner};
-use trimill_partitioners::partition::sizes::PartitionSize;
 use trimill_system::{Bytes, Result};
 
 /// Seconds from the plan to the result, without the counting itself.
@@ -46,23 +44,22 @@ impl Planner<'_> {
 
     fn in_place_seconds(&self, ranges: &Plan) -> f64 {
         let graph = self.graph;
-        let streamed: Bytes = ranges.predictions.iter().map(|predicted| predicted.stream).sum();
+        let streamed: Bytes = ranges.partitions.iter().map(|planned| planned.predicted.stream).sum();
         let passes = streamed.get() as f64 / graph.csr_bytes().get().max(1) as f64;
         let (arcs, bytes) = (passes * graph.edges() as f64, passes * graph.stored_bytes().get() as f64);
-        self.limits.machine.streaming_graph(arcs, bytes, visits(&ranges.sizes, &ranges.predictions))
+        self.limits.machine.streaming_graph(arcs, bytes, visits(ranges))
     }
 
     /// Seconds in the spilled mode, whose partitions are sized.
     pub fn spilled_seconds(&self, sets: &Plan) -> f64 {
-        let kept: u64 = sets.sizes.iter().map(|size| size.arcs_kept).sum();
+        let kept: u64 = sets.partitions.iter().map(|planned| planned.size.arcs_kept).sum();
         let edges = self.graph.edges() as f64;
         let machine = &self.limits.machine;
-        machine.spilling(edges, kept as f64, visits(&sets.sizes, &sets.predictions)) + machine.spills(sets.parts())
+        machine.spilling(edges, kept as f64, visits(sets)) + machine.spills(sets.parts())
     }
 }
 
 /// How often a local is looked up for a row block.
-fn visits(sizes: &[PartitionSize], predictions: &[Prediction]) -> f64 {
-    let visits: u64 = sizes.iter().zip(predictions).map(|(size, predicted)| size.locals * predicted.row_blocks).sum();
-    visits as f64
+fn visits(plan: &Plan) -> f64 {
+    plan.partitions.iter().map(|planned| planned.size.locals * planned.predicted.row_blocks).sum::<u64>() as f64
 }

@@ -21,14 +21,21 @@ pub struct Prediction {
     pub peak: Bytes,
 }
 
+/// A partition's size, and what it takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PlannedPartition {
+    pub size: PartitionSize,
+    pub predicted: Prediction,
+}
+
 /// A partition with `numbered` numbers.
 pub fn predict(
-    size: &PartitionSize,
+    size: PartitionSize,
     numbered: u32,
     footprint: &Footprint,
     layout: &RowBlockTotals,
     budget: Bytes,
-) -> Prediction {
+) -> PlannedPartition {
     let rows = ResidentSize { locals: size.locals, arcs: size.resident_arcs };
     let resident = footprint.resident(size.locals, size.resident_arcs);
     let overhead = footprint.overhead(numbered);
@@ -39,12 +46,13 @@ pub fn predict(
     };
     let row_block_limit = layout.largest_row_block.get();
     let whole = PartitionExtent { locals: rows.locals, arcs: rows.arcs, numbered, row_block_limit };
-    Prediction {
+    let predicted = Prediction {
         resident,
         row_blocks: layout.row_blocks,
         largest_row_block: layout.largest_row_block,
         spill: layout.spill,
         stream: rows.bytes() + layout.all_row_blocks,
         peak: footprint.taken(resident + overhead + row_blocks, &whole, budget),
-    }
+    };
+    PlannedPartition { size, predicted }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 use super::heads::{self, BLOCKS};
-use super::predict::{Prediction, predict};
+use super::predict::{PlannedPartition, predict};
 use super::{Divided, GraphCut, Plan, Planner};
 use crate::stream::ranges::RankRange;
 use crate::stream::row_blocks::RowBlocks;
@@ -41,27 +41,22 @@ impl Planner<'_> {
     }
 
     /// What `parts` even ranges would take, even if they do not fit.
-    pub fn even_ranges(&self, parts: u32) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
+    pub fn even_ranges(&self, parts: u32) -> Result<Vec<PlannedPartition>> {
         let row_block_limit = self.divided()?.row_block_limit;
         let ranges: Vec<_> = self.even(parts, Bytes(u64::MAX))?.into_iter().map(LocalsAndHeads::of).collect();
-        self.predictions(&ranges, &RowBlocks::new(self.graph, row_block_limit)?)
+        self.predicted(&ranges, &RowBlocks::new(self.graph, row_block_limit)?)
     }
 
-    pub(super) fn predictions(
-        &self,
-        ranges: &[LocalsAndHeads],
-        blocks: &RowBlocks,
-    ) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
+    pub(super) fn predicted(&self, ranges: &[LocalsAndHeads], blocks: &RowBlocks) -> Result<Vec<PlannedPartition>> {
         let Self { graph, footprint, .. } = *self;
         let predicted = |ranks: &LocalsAndHeads| {
             self.control.check()?;
             let arcs = graph.first_arc(ranks.locals.end)? - graph.first_arc(ranks.locals.start)?;
             let size = PartitionSize::of_rows(ranks.locals.len() as u64, arcs);
             let totals = RankRange::new(graph, blocks, ranks)?.totals();
-            Ok((size, predict(&size, ranks.locals.end, footprint, &totals, self.limits.device)))
+            Ok(predict(size, ranks.locals.end, footprint, &totals, self.limits.device))
         };
-        let all = ranges.iter().map(predicted).collect::<Result<Vec<_>>>()?;
-        Ok(all.into_iter().unzip())
+        ranges.iter().map(predicted).collect()
     }
 
     /// About `wanted` even ranges, or as many as necessary for none to weigh more than `most`.

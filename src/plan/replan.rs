@@ -22,15 +22,15 @@ impl Planner<'_> {
         parts_asked: u32,
     ) -> Result<Plan> {
         let start = Instant::now();
-        let (row_blocks, (sizes, predictions)) = match &cut {
+        let (row_blocks, partitions) = match &cut {
             GraphCut::Ranges(ranges) => {
                 let blocks = RowBlocks::new(self.graph, row_block_limit)?;
-                let found = self.predictions(ranges, &blocks)?;
+                let found = self.predicted(ranges, &blocks)?;
                 (blocks, found)
             }
             GraphCut::Sets(locals) => (RowBlocks::default(), self.sized(locals, row_block_limit)?),
         };
         let times = [assigning, start.elapsed()];
-        Ok(Plan { cut, row_blocks, row_block_limit, sizes, predictions, times, parts_asked, estimates: None })
+        Ok(Plan { cut, row_blocks, row_block_limit, partitions, times, parts_asked, estimates: None })
     }
 }

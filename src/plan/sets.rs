@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::predict::{Prediction, predict};
+use super::predict::{PlannedPartition, predict};
 use super::{Assign, Divided, GraphCut, Plan, PlanLimits, Planner};
 use crate::job::{Partitioner, Parts};
 use trimill_graph::OrientedGraph;
@@ -90,19 +90,14 @@ impl Planner<'_> {
         self.plan_of(GraphCut::Sets(locals), self.divided()?.row_block_limit, time, parts_asked)
     }
 
-    pub(crate) fn sized(
-        &self,
-        locals: &Assignment,
-        row_block_limit: Bytes,
-    ) -> Result<(Vec<PartitionSize>, Vec<Prediction>)> {
+    pub(crate) fn sized(&self, locals: &Assignment, row_block_limit: Bytes) -> Result<Vec<PlannedPartition>> {
         let Self { graph, footprint, limits, control } = *self;
         let sizes = sizes(GraphPasses { graph, block: limits.host_block, control }, locals, limits.prune)?;
-        let predicted = |size: &PartitionSize| {
-            let totals = RowBlockTotals::bound(size, row_block_limit);
+        let predicted = |size: PartitionSize| {
+            let totals = RowBlockTotals::bound(&size, row_block_limit);
             predict(size, size.numbered() as u32, footprint, &totals, limits.device)
         };
-        let predictions = sizes.iter().map(predicted).collect();
-        Ok((sizes, predictions))
+        Ok(sizes.into_iter().map(predicted).collect())
     }
 }
 

@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::Stage;
 use crate::job::{Mode, Prune};
-use crate::plan::predict::Prediction;
-use trimill_partitioners::partition::sizes::PartitionSize;
+use crate::plan::predict::PlannedPartition;
 use trimill_system::{Bytes, path_text};
 
 /// A partition: its sizes before and after pruning, what it takes, and once it is counted its triangles. Before that, and in the spilled mode, some
@@ -68,7 +67,7 @@ pub struct CountedFigures {
 }
 
 impl PartitionFigures {
-    pub(crate) fn planned(id: u32, size: &PartitionSize, predicted: &Prediction) -> Self {
+    pub(crate) fn planned(id: u32, PlannedPartition { size, predicted }: &PlannedPartition) -> Self {
         Self {
             id,
             local_vertices: size.locals,

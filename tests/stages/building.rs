@@ -32,7 +32,7 @@ type Sections = (Vec<u32>, Resident, Vec<RowBlock>);
 /// The bytes and the contents of all spills, by partition; `many` are built at a time.
 fn spills(builder: &Builder<'_>, block: Bytes, many: usize) -> Vec<(Vec<u8>, Sections)> {
     let (dir, control) = (tempfile::tempdir().unwrap(), Control::silent());
-    let builder = Builder { dir: dir.path(), ..*builder };
+    let builder = Builder { dir: dir.path(), ..builder.clone() };
     let parts: Vec<u32> = (0..builder.locals.parts()).collect();
     let built = parts.chunks(many).flat_map(|parts| builder.build(block, parts, &control).unwrap());
     let read =
@@ -111,7 +111,7 @@ fn assert_same(graph: &OrientedGraph, assignment: &Assignment, limits: &[u64], b
             let builder = Builder {
                 graph,
                 locals: &locals,
-                sizes: &sizes,
+                sizes: sizes.clone(),
                 row_block_limit: limit,
                 prune: level,
                 dir: Path::new(""),

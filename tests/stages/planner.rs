@@ -18,6 +18,7 @@ use trimill::testing::partition::prune::Prune;
 use trimill::testing::partition::ranks::LocalsAndHeads;
 use trimill::testing::partition::sizes::PartitionSize;
 use trimill::testing::plan::cost::Machine;
+use trimill::testing::plan::predict::PlannedPartition;
 use trimill::testing::plan::sets::VertexInfo;
 use trimill::testing::plan::{BudgetFrom, GraphCut, Plan, PlanLimits, Planner, floor, is_ample};
 use trimill::testing::rates::Rates;
@@ -101,18 +102,18 @@ fn check(case: u64, graphs: &[Known]) {
     assert!(!ample || of_sets.parts() == 1, "{told}");
     let resident = footprint.resident(u64::from(n), graph.edges());
     for plan in [of_ranges, for_shards, of_sets] {
-        assert!(plan.predictions.iter().all(|predicted| predicted.peak <= device), "{told}");
+        assert!(plan.partitions.iter().all(|planned| planned.predicted.peak <= device), "{told}");
         assert!(plan.row_block_limit <= row_block.unwrap_or(limits.largest_row_block), "{told}");
         assert!(u64::from(plan.parts()) >= resident.get().div_ceil(device.get()), "{told}");
         // Parts that do not fit are split; parts are never joined.
         assert!(plan.parts() >= plan.parts_asked, "{told}: {} parts of {}", plan.parts(), plan.parts_asked);
         // Several devices begin with the largest partitions.
-        let (order, streamed) = (plan.order(2), |&part: &u32| plan.predictions[part as usize].stream);
+        let (order, streamed) = (plan.order(2), |&part: &u32| plan.partitions[part as usize].predicted.stream);
         assert!(order.iter().map(streamed).is_sorted_by(|a, b| a >= b), "{told}");
         assert!(order.into_iter().collect::<BTreeSet<_>>().into_iter().eq(plan.order(1)), "{told}");
         // Planning again from the recorded cut gives the same plan.
         let second = planned(planner.replan(plan.cut.clone(), plan.row_block_limit));
-        assert_eq!((&second.cut, &second.sizes, &second.predictions), (&plan.cut, &plan.sizes, &plan.predictions));
+        assert_eq!((&second.cut, &second.partitions), (&plan.cut, &plan.partitions));
     }
 }
 
@@ -124,7 +125,7 @@ fn check_ranges(known: &Known, plan: &Plan, counts: Device, backend: &mut dyn Co
     assert!(LocalsAndHeads::tile(ranges, known.graph.vertices()), "{told}: {ranges:?}");
     // Each of thousands of ranges would read thousands of blocks, so only some of them are tested.
     let step = plan.parts().div_ceil(100);
-    for (part, (ranks, (size, predicted))) in (0..).zip(ranges.iter().zip(plan.sizes.iter().zip(&plan.predictions))) {
+    for (part, (ranks, PlannedPartition { size, predicted })) in (0..).zip(ranges.iter().zip(&plan.partitions)) {
         let told = format!("{told}: part {part} of {}, {ranks:?}, {predicted:?}", plan.parts());
         let range = &ranks.locals;
         let arcs: usize = known.rows[range.start as usize..range.end as usize].iter().map(Vec::len).sum();
@@ -160,7 +161,7 @@ fn check_sets(known: &Known, plan: &Plan, prune: Prune, are_near: bool, backend:
     let (mut planned, mut actual, mut triangles) = ([0; 2], [0; 2], 0);
     let footprint = backend.footprint();
     known.build_and_pass(plan, prune, backend, |part, spill, counted| {
-        let (size, predicted) = (&plan.sizes[part as usize], &plan.predictions[part as usize]);
+        let PlannedPartition { size, predicted } = &plan.partitions[part as usize];
         let spill = spill.bytes;
         let told = format!("{told}: part {part} of {}, {predicted:?}, {counted:?}, spill {spill}", plan.parts());
         assert_eq!(predicted.resident, footprint.resident(size.locals, size.resident_arcs), "{told}");

@@ -56,7 +56,7 @@ impl Known {
         let builder = Builder {
             graph: &self.graph,
             locals,
-            sizes: &plan.sizes,
+            sizes: plan.partitions.iter().map(|planned| planned.size).collect(),
             row_block_limit: plan.row_block_limit,
             prune: level,
             dir: Path::new(""),
@@ -67,7 +67,7 @@ impl Known {
         let parts: Vec<u32> = (0..plan.parts()).collect();
         for some in parts.chunks(64) {
             for built in builder.build(Bytes::mib(1), some, &Control::silent()).unwrap() {
-                let (size, header) = (&plan.sizes[built.part as usize], &built.spill.header);
+                let (size, header) = (plan.partitions[built.part as usize].size, &built.spill.header);
                 let found = (u64::from(header.partition.numbered), header.row_block_arcs);
                 assert_eq!(found, (size.numbered(), size.arcs_kept - size.resident_arcs), "sizes are exact");
                 let counted = passed(Box::new(Spilled::new(SpillReader::reopen(&built.spill).unwrap())), backend);
