@@ -245,14 +245,3 @@ pub fn below_floor(device: Bytes, least: Bytes) -> Error {
         .advice(format!("raise --device-memory to {} or more", least.get()))
         .wanting(least)
 }
-
-/// Refuses several `parts` for a method that counts whole graphs.
-pub fn refuse_parts(limits: &PlanLimits, parts: u32) -> Result<()> {
-    match limits.whole_graph_method {
-        Some(method) if parts > 1 => {
-            Err(Error::usage(format!("{parts} parts for method {method}, which counts whole graphs only"))
-                .advice("leave --parts out or take another --method"))
-        }
-        _ => Ok(()),
-    }
-}

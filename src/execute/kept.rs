@@ -8,10 +8,10 @@ use super::details::Details;
 use super::results::result_of;
 use super::session::{Purpose, Session};
 use super::spilled::SpillsToCount;
+use crate::count::method::Choice;
 use crate::job::file::{PartitionTable, Tables};
 use crate::job::{Job, Mode, Partitioner, Parts};
 use crate::report::RunResult;
-use trimill_counting::Scope;
 use trimill_partitioners::spill::Manifest;
 use trimill_partitioners::spill::manifest::MANIFEST_NAME;
 use trimill_system::{Bytes, Control, Error, Result, machine};
@@ -59,6 +59,10 @@ impl Job {
 pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult> {
     job.check_kept_spills(dir)?;
     let manifest = Manifest::read(dir)?;
+    if manifest.partitions.len() > 1 {
+        let cut = format!("{} has {} partitions", dir.display(), manifest.partitions.len());
+        Choice::check_partitions(&job.settings.count, &cut)?;
+    }
     let seed: u64 = manifest.job.seed.parse().map_err(|_| {
         Error::data(dir.join(MANIFEST_NAME), format!("the seed '{}'", manifest.job.seed)).expected("a whole number")
     })?;
@@ -68,11 +72,6 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
     let needs = session.host_needs_of(size, Bytes::ZERO, job.settings.mode());
     let spills = SpillsToCount { manifest: &manifest, dir, wanted: &|_| true, journal: None };
     let mut chosen = spills.backends(&needs, &session)?;
-    if chosen.backends[0].footprint().scope != Scope::Partitions && manifest.partitions.len() > 1 {
-        return Err(Error::usage(format!("method {} counts whole graphs only", chosen.backends[0].method()))
-            .at(dir)
-            .expected("a method that counts partitions"));
-    }
     let (device, driver) = (chosen.device_budget, chosen.driver_bytes);
     let (backend, method) = (chosen.backends[0].name(), chosen.backends[0].method());
     let start = Instant::now();

@@ -12,10 +12,10 @@ use super::host::HostNeeds;
 use super::planning::Planning;
 use super::recorded_plan::{fingerprint, recorded_plan, resolved};
 use super::session::Session;
-use crate::count::method::LEAST_MEMORY_METHOD;
+use crate::count::method::{Choice, LEAST_MEMORY_METHOD};
 use crate::job::file::PartitionTable;
 use crate::job::{Mode, Partitioner, Parts};
-use crate::plan::{BudgetFrom, GraphCut, Plan, PlanLimits, below_floor, refuse_parts};
+use crate::plan::{BudgetFrom, GraphCut, Plan, PlanLimits, below_floor};
 use crate::report::Stage;
 use crate::run_dir::{PREPARE_AGAIN, PlanRecord};
 use crate::vertices::order::array_len;
@@ -156,7 +156,10 @@ impl Prepared {
             planned => planned?,
         };
         // Several parts that the job names were refused when the session was opened; an earlier start may have recorded others.
-        refuse_parts(&limits, plan.parts())?;
+        if plan.parts() > 1 {
+            let cut = format!("an earlier start recorded {} parts", plan.parts());
+            Choice::check_partitions(&job.settings.count, &cut)?;
+        }
         tell_other_parts(&plan, &job.settings.partition, limits.device);
         trim_heap();
         let until_here = if chosen.opened_early { until_here } else { until_here.saturating_sub(chosen.driver_bytes) };

@@ -123,6 +123,7 @@ fn what_was_fixed_by_partitioning_cannot_be_named_again() {
         refuses(&place, 2, &[&["count", "spills"], asked].concat(), &said);
     }
     refuses(&place, 2, &["count", "spills", "--method", "polak", "--backend", "cpu"], &["polak"]);
+    refuses(&place, 2, &["count", "spills", "--method", "forward"], &["whole graphs only", "spills has 8"]);
     fs::create_dir(place.path("alone")).unwrap();
     place.write("alone/manifest.json", "{}");
     refuses(&place, 2, &["plan", "alone"], &["alone: holds spilled partitions", "expected the graph itself"]);

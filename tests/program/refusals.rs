@@ -231,7 +231,7 @@ fn methods_of_whole_graphs_are_refused_where_there_may_be_partitions() {
         fs::remove_file(place.path(format!("run/{record}.json"))).unwrap();
     }
     let again = ["count", "g.txt", "--partitioner", "rank", "--run-dir", "run", "--method", "forward"];
-    refuses(&place, 2, &again, &["2 parts for method forward", "whole graphs only"]);
+    refuses(&place, 2, &again, &["'forward' counts whole graphs only", "an earlier start recorded 2 parts"]);
 }
 
 /// A copy that ended early, in space reserved for all of it, ends with zeros; an array of NumPy has the same bytes behind its header.
