@@ -30,7 +30,24 @@ pub struct CountsWanted {
     pub bytes_per_thread: Bytes,
 }
 
+/// Where devices count triangles, besides the total.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CountedAt {
+    Nothing,
+    Vertices,
+    Edges,
+}
+
 impl CountsWanted {
+    /// If the triangles on edges are wanted, those at vertices follow from them.
+    pub fn at(&self) -> CountedAt {
+        match (self.edges, self.vertices) {
+            (true, _) => CountedAt::Edges,
+            (false, true) => CountedAt::Vertices,
+            (false, false) => CountedAt::Nothing,
+        }
+    }
+
     pub fn is_directed(&self) -> bool {
         self.lcc.is_some_and(|lcc| lcc.directed)
     }

@@ -7,6 +7,7 @@ use super::host_of_gpus::OnGpus;
 use super::session::Session;
 use crate::count::cuda::Absent;
 use crate::count::method::CudaMethod;
+use crate::outputs::CountedAt;
 use crate::plan::choose::choose;
 use trimill_counting::CountBackend;
 use trimill_system::{Bytes, Error, Result};
@@ -22,7 +23,7 @@ impl Session {
         let (graph, counts, device) = (&needs.size, needs.counts, device.unwrap_or_default());
         let gpus = self.gpus_named();
         let mut all = Absent::choices(method, &self.job.settings.count, graph.vertices, device, counts.edges)?;
-        if counts.vertices && !counts.edges {
+        if counts.at() == CountedAt::Vertices {
             let most = on_the_way(needs.host, gpus);
             all.iter_mut().for_each(|absent| absent.count_vertices(graph.vertices, most));
         }

@@ -14,7 +14,7 @@ use crate::count::cuda::Cuda;
 use crate::count::method::{Choice, CpuMethod, CudaMethod};
 use crate::directions::DoubledGraph;
 use crate::job::{Devices, Mode, Partitioner};
-use crate::outputs::CountsWanted;
+use crate::outputs::{CountedAt, CountsWanted};
 use crate::plan::choose::choose;
 use crate::plan::{floor, is_ample};
 use crate::table::columns::DIGITS;
@@ -233,11 +233,13 @@ impl Session {
         let needs = &HostNeeds { device_peels: peels(&workers), ..*needs };
         let (least_on_host, division, OnGpus { chunk, block: largest_row_block, all: on_host }) =
             needs.divided_on_gpus(gpus, self.job.settings.memory.block)?;
-        if needs.counts.edges {
-            workers.iter_mut().for_each(Cuda::count_edges);
-        } else if needs.counts.vertices {
-            let most = on_the_way(self.host, gpus);
-            workers.iter_mut().for_each(|worker| worker.count_vertices(graph.vertices, most));
+        match needs.counts.at() {
+            CountedAt::Edges => workers.iter_mut().for_each(Cuda::count_edges),
+            CountedAt::Vertices => {
+                let most = on_the_way(self.host, gpus);
+                workers.iter_mut().for_each(|worker| worker.count_vertices(graph.vertices, most));
+            }
+            CountedAt::Nothing => {}
         }
         let ample = workers[0].footprints(graph.vertices).iter().all(|one| is_ample(graph, one, budget));
         if have_more && !ample {
@@ -276,10 +278,10 @@ impl Session {
 }
 
 fn bitmap(counts: CountsWanted, graph: &GraphSize, budget: Bytes) -> Cpu {
-    match (counts.edges, counts.vertices) {
-        (true, _) => Cpu::with_edges(budget, graph.vertices, graph.longest_row),
-        (false, true) => Cpu::with_vertices(budget, graph.vertices),
-        (false, false) => Cpu::new(budget, graph.vertices),
+    match counts.at() {
+        CountedAt::Edges => Cpu::with_edges(budget, graph.vertices, graph.longest_row),
+        CountedAt::Vertices => Cpu::with_vertices(budget, graph.vertices),
+        CountedAt::Nothing => Cpu::new(budget, graph.vertices),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::stream::edges::CHUNK;
 use crate::sums::{ByArc, ByRank, SumKey, Sums};
 use crate::vertices::lcc;
 use crate::vertices::order::{fixed_bytes, least_window};
+use trimill_graph::GraphSize;
 use trimill_system::Bytes;
 use trimill_system::memory::HostMemory;
 
@@ -35,13 +36,6 @@ pub(super) fn while_counting(host: HostMemory, vertices: u32, gpus: u64) -> Byte
     Bytes(gpus * counters.get())
 }
 
-/// Host memory for writing the triangles at vertices: without the window of vertices, and with the smallest one.
-pub(super) fn while_writing(counts: CountsWanted, host: HostMemory, vertices: u32) -> (Bytes, Bytes) {
-    let made = Bytes(host.threads() * counts.bytes_per_thread.get());
-    let fixed = held::<ByRank>(host, vertices.into()) + fixed_bytes(vertices) + lcc::bytes(counts.lcc, vertices) + made;
-    (fixed, fixed + least_window(vertices))
-}
-
 /// Host memory besides the sums for triangles on edges while `devices` devices count.
 pub(super) fn edges_while_counting(host: HostMemory, devices: u64) -> Bytes {
     // Blocks being compressed, with a run directory.
@@ -49,20 +43,24 @@ pub(super) fn edges_while_counting(host: HostMemory, devices: u64) -> Bytes {
     Bytes(devices.max(1) * Bytes::of::<u32>(CHUNK).get()) + kept
 }
 
-/// As [`while_writing`], for the triangles on edges, after which those at vertices may be written.
-pub(super) fn edges_while_writing(
+/// Host memory for writing the triangles on edges, and then those at vertices: without the window of one of them, and with the smallest one.
+pub(super) fn while_writing(
     counts: CountsWanted,
     host: HostMemory,
-    vertices: u32,
-    edges: u64,
+    size: &GraphSize,
     largest_degree: u32,
 ) -> (Bytes, Bytes) {
-    let made = Bytes(host.threads() * counts.bytes_per_thread.get());
-    let (at_vertices, written_later) = match counts.vertices {
-        true => (held::<ByRank>(host, vertices.into()), fixed_bytes(vertices) + lcc::bytes(counts.lcc, vertices)),
-        false => (Bytes::ZERO, Bytes::ZERO),
-    };
-    let sums = held::<ByArc>(host, edges) + at_vertices;
-    let fixed = sums + edges::order::fixed_bytes(vertices).max(written_later) + made;
-    (fixed, fixed + edges::order::least_window(vertices, edges, largest_degree))
+    let GraphSize { vertices, edges, .. } = *size;
+    let (mut sums, mut written, mut window) = (Bytes::ZERO, Bytes::ZERO, least_window(vertices));
+    if counts.vertices {
+        sums = held::<ByRank>(host, vertices.into());
+        written = fixed_bytes(vertices) + lcc::bytes(counts.lcc, vertices);
+    }
+    if counts.edges {
+        sums += held::<ByArc>(host, edges);
+        written = written.max(edges::order::fixed_bytes(vertices));
+        window = edges::order::least_window(vertices, edges, largest_degree);
+    }
+    let fixed = sums + written + Bytes(host.threads() * counts.bytes_per_thread.get());
+    (fixed, fixed + window)
 }

@@ -9,6 +9,7 @@ use super::session::Session;
 use super::vertices::VertexSums;
 use crate::count::method::Choice;
 use crate::job::Job;
+use crate::outputs::CountedAt;
 use crate::paths::place;
 use crate::report::RunResult;
 use crate::run_dir::{self, RunDir};
@@ -21,7 +22,6 @@ use trimill_system::{Error, Kind, Result};
 pub(super) enum Details<'g> {
     Total,
     Vertices(VertexSums<'g>),
-    /// The triangles on each edge; those at vertices follow from them.
     Edges(OnEdges<'g>),
 }
 
@@ -63,11 +63,10 @@ pub(super) fn ends_job<T>(outcome: &Result<T>) -> bool {
 
 impl<'g> Details<'g> {
     pub(super) fn new(session: &Session, graph: &'g OrientedGraph, fingerprint: u128) -> Result<Self> {
-        let job = &session.job;
-        match (job.counts_edges(), job.counts_vertices()) {
-            (true, _) => OnEdges::new(session, graph, fingerprint).map(Self::Edges),
-            (false, true) => VertexSums::new(session, graph, fingerprint).map(Self::Vertices),
-            (false, false) => Ok(Self::Total),
+        match session.job.counts().at() {
+            CountedAt::Edges => OnEdges::new(session, graph, fingerprint).map(Self::Edges),
+            CountedAt::Vertices => VertexSums::new(session, graph, fingerprint).map(Self::Vertices),
+            CountedAt::Nothing => Ok(Self::Total),
         }
     }
 

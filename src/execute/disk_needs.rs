@@ -6,7 +6,7 @@ use super::planned::Planned;
 use super::session::Session;
 use crate::directions::{DoubledGraph, RarerEdges};
 use crate::job::Mode;
-use crate::outputs::CountsWanted;
+use crate::outputs::{CountedAt, CountsWanted};
 use crate::plan::Plan;
 use crate::plan::predict::PlannedPartition;
 use crate::sums::{ByArc, ByRank, SumKey, Sums, part};
@@ -29,10 +29,10 @@ impl Planned {
             let counts = counts_bytes(job.counts(), plan);
             needs.push(up_to("the counts of partitions", run.path(), counts, "--run-dir"));
         }
-        let sums = match job.counts() {
-            CountsWanted { edges: true, .. } => self.sums_bytes::<ByArc>(graph.edges()),
-            CountsWanted { vertices: true, .. } => self.sums_bytes::<ByRank>(graph.vertices().into()),
-            _ => Bytes::ZERO,
+        let sums = match job.counts().at() {
+            CountedAt::Edges => self.sums_bytes::<ByArc>(graph.edges()),
+            CountedAt::Vertices => self.sums_bytes::<ByRank>(graph.vertices().into()),
+            CountedAt::Nothing => Bytes::ZERO,
         };
         needs.push(up_to("the sums of counts", work_dir, sums, "--work-dir"));
         if job.lcc_wanted.is_some_and(|lcc| lcc.directed) && RarerEdges::of(graph).count > 0 {
@@ -82,16 +82,14 @@ fn id_bytes(graph: &OrientedGraph) -> Result<[u64; 2]> {
 pub(super) fn counts_bytes(counts: CountsWanted, plan: &Plan) -> Bytes {
     let of = |i: usize| {
         let PlannedPartition { size, predicted } = &plan.partitions[i];
-        if counts.edges {
+        match counts.at() {
             // An upper bound: every arc that is read is in a row.
-            part::bytes_at_most::<ByArc>(predicted.stream.get() / size_of::<u32>() as u64)
-        } else if counts.vertices {
-            part::bytes_at_most::<ByRank>(match plan.cut.mode() {
+            CountedAt::Edges => part::bytes_at_most::<ByArc>(predicted.stream.get() / size_of::<u32>() as u64),
+            CountedAt::Vertices => part::bytes_at_most::<ByRank>(match plan.cut.mode() {
                 Mode::InPlace => plan.partitions[..=i].iter().map(|planned| planned.size.locals).sum(),
                 Mode::Spilled => size.numbered(),
-            })
-        } else {
-            Bytes::ZERO
+            }),
+            CountedAt::Nothing => Bytes::ZERO,
         }
     };
     // Plus a checkpoint of peeling, which exists until the next one replaces it.

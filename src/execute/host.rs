@@ -2,10 +2,10 @@
 //! come the read buffers of all threads and a graph in memory; then the least for building a partition, if the job may build any; the rest is for
 //! counting (five eighths of it on GPUs) and for building more partitions at a time.
 
-use super::count_memory::{edges_while_counting, edges_while_writing, held, while_counting, while_writing};
+use super::count_memory::{edges_while_counting, held, while_counting, while_writing};
 use crate::directions::{self, DoubledGraph};
 use crate::job::{Mode, SpillTo};
-use crate::outputs::CountsWanted;
+use crate::outputs::{CountedAt, CountsWanted};
 use crate::sums::{ByArc, ByRank};
 use crate::truss;
 use crate::vertices::lcc;
@@ -222,35 +222,26 @@ impl HostNeeds {
     /// While partitions are counted: the graph, and the triangles at vertices or on edges, if they are wanted.
     fn counting(&self, stage: &'static str, gpus: u64) -> Needs {
         let (needs, GraphSize { vertices, edges, .. }) = (self.always(Needs::to(stage)), self.size);
-        let unless_shard = |sums| if self.shard { Bytes::ZERO } else { sums };
-        match (self.counts.edges, self.counts.vertices) {
-            (true, _) => {
-                let held = unless_shard(held::<ByArc>(self.host, edges));
-                needs.fixed("triangles on edges", held + edges_while_counting(self.host, gpus))
+        let (what, sums, rest) = match self.counts.at() {
+            CountedAt::Edges => {
+                ("triangles on edges", held::<ByArc>(self.host, edges), edges_while_counting(self.host, gpus))
             }
-            (false, true) => {
-                let held = unless_shard(held::<ByRank>(self.host, vertices.into()));
-                needs.fixed("triangles at vertices", held + while_counting(self.host, vertices, gpus))
+            CountedAt::Vertices => {
+                let sums = held::<ByRank>(self.host, vertices.into());
+                ("triangles at vertices", sums, while_counting(self.host, vertices, gpus))
             }
-            (false, false) => needs,
-        }
+            CountedAt::Nothing => return needs,
+        };
+        needs.fixed(what, if self.shard { rest } else { sums + rest })
     }
 
     fn writing(&self) -> Option<Needs> {
-        let GraphSize { vertices, edges, .. } = self.size;
-        let (what, stage, (fixed, least)) = match (self.counts.edges, self.counts.vertices) {
-            (true, _) => (
-                "triangles on edges",
-                "write the triangles on edges",
-                edges_while_writing(self.counts, self.host, vertices, edges, self.largest_degree),
-            ),
-            (false, true) => (
-                "triangles at vertices",
-                "write the triangles at vertices",
-                while_writing(self.counts, self.host, vertices),
-            ),
-            (false, false) => return None,
+        let (what, stage) = match self.counts.at() {
+            CountedAt::Edges => ("triangles on edges", "write the triangles on edges"),
+            CountedAt::Vertices => ("triangles at vertices", "write the triangles at vertices"),
+            CountedAt::Nothing => return None,
         };
+        let (fixed, least) = while_writing(self.counts, self.host, &self.size, self.largest_degree);
         Some(self.always(Needs::to(stage)).fixed(what, fixed).buffers(least.saturating_sub(fixed)))
     }
 
@@ -338,10 +329,10 @@ impl HostNeeds {
 
     fn counting_spills(&self, gpus: u64) -> Needs {
         // For each device's partition: the ranks of its vertices; if edges are counted, also its locals and the numbers of a row block.
-        let (ranks, rows) = match (self.counts.edges, self.counts.vertices) {
-            (true, _) => (12 * gpus.max(1), Bytes(gpus.max(1) * block_of_pass(self.host).get())),
-            (false, true) => (4 * gpus.max(1), Bytes::ZERO),
-            (false, false) => (0, Bytes::ZERO),
+        let (ranks, rows) = match self.counts.at() {
+            CountedAt::Edges => (12 * gpus.max(1), Bytes(gpus.max(1) * block_of_pass(self.host).get())),
+            CountedAt::Vertices => (4 * gpus.max(1), Bytes::ZERO),
+            CountedAt::Nothing => (0, Bytes::ZERO),
         };
         self.counting("count in the spilled mode", gpus)
             .array(ranks, self.size.vertices.into(), "vertices")

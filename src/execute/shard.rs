@@ -11,6 +11,7 @@ use super::spilled::SpillsToCount;
 use super::work::DeviceOutcome;
 use crate::count::method::Choice;
 use crate::job::{Job, Mode};
+use crate::outputs::CountedAt;
 use crate::report::ShardReport;
 use crate::run_dir::{Journal, PreparedJob, RunDir, with_prepare_advice};
 use crate::shards::{self, Shard, ShardChoice, environment};
@@ -60,14 +61,14 @@ fn count_shard(session: Session, prepared: &PreparedJob, shard: Shard, mut repor
     run.check(prepared)?;
     let graph = run.graph(prepared)?;
     let journal = run.journal(prepared.fingerprint, prepared.parts());
-    let kept = (job.counts_edges(), job.counts_vertices());
+    let kept = job.counts().at();
     // Like `Details::resume`, but only checks that the files exist.
     let has_counts = |&part: &u32| {
         let counts = PartKey { fingerprint: prepared.fingerprint, part, keys: 0 };
         match kept {
-            (true, _) => counts.path::<ByArc>(&path).exists(),
-            (false, true) => counts.path::<ByRank>(&path).exists(),
-            (false, false) => true,
+            CountedAt::Edges => counts.path::<ByArc>(&path).exists(),
+            CountedAt::Vertices => counts.path::<ByRank>(&path).exists(),
+            CountedAt::Nothing => true,
         }
     };
     let mine = shard.partitions(&prepared.report.costs);
