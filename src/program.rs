@@ -24,7 +24,7 @@ pub use crate::shards::ShardChoice;
 pub use trimill_generate::{Family, RowArcs, SUFFIXES};
 pub use trimill_system::control::{NOTE, Silent};
 #[cfg(feature = "cli")]
-pub use trimill_system::machine::own_process;
+pub use trimill_system::machine::{cores, own_process};
 #[cfg(feature = "cli")]
 pub use trimill_system::mapped::{end_at_once, report_failed_reads};
 pub use trimill_system::text::{plural, printable, shown};

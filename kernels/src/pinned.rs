@@ -60,7 +60,7 @@ impl<T: Pod> Pinned<T> {
         let bytes = unsafe { std::slice::from_raw_parts_mut(pointer.cast::<MaybeUninit<u8>>(), size) };
         // One thread would take longer to fault in the pages than the driver takes to lock them. Not threads of a pool: while this task waited, its
         // thread could begin another task that waits for a lock of the caller: a deadlock. If the system refuses threads, this one does their work.
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = trimill_system::machine::cores();
         let parts = Mutex::new(bytes.chunks_mut(ZEROED.max(size.div_ceil(threads))));
         let next = || lock(&parts).next();
         let fill = || {

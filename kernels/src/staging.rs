@@ -162,7 +162,7 @@ pub(crate) fn is_pinned(bytes: &[u8]) -> bool {
 }
 
 fn threads() -> Option<ThreadPool> {
-    let many = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS);
+    let many = trimill_system::machine::cores().min(THREADS);
     ThreadPoolBuilder::new().num_threads(many).thread_name(|i| format!("staging-{i}")).build().ok()
 }
 

@@ -20,6 +20,7 @@ use trimill_generate::{Family, generate};
 use trimill_system::control::{Control, Unit};
 use trimill_system::disk::faults::hook;
 use trimill_system::disk::{NewFile, PRIVATE, TemporaryDir, read_at, sweep};
+use trimill_system::machine::cores;
 use trimill_system::{Bytes, Error, Result};
 
 const TIMES: usize = 3;
@@ -43,10 +44,6 @@ const SCALE: &str = "TRIMILL_SCALE";
 pub(super) fn measured_scale() -> u32 {
     let of_test = hook(SCALE).and_then(|scale| scale.parse().ok());
     of_test.unwrap_or((LEAST_SCALE + cores().ilog2()).min(24))
-}
-
-fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get)
 }
 
 /// Measures with a Kronecker graph of `2^scale` vertices, in a temporary directory in `work`.

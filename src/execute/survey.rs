@@ -35,7 +35,7 @@ pub fn survey(work_dir: Option<&Path>, cache_dir: Option<&Path>) -> DoctorReport
         schema_version: SCHEMA_VERSION,
         version: VERSION.into(),
         system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
-        cores: std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get),
+        cores: machine::cores(),
         memory: machine::memory(),
         memory_free: machine::free_memory(),
         work_dir: Directory::survey(work_dir.map_or_else(temporary_folder, Path::to_path_buf)),

@@ -48,6 +48,11 @@ pub fn free_memory() -> Bytes {
     kib_of("/proc/meminfo", "MemAvailable:")
 }
 
+/// The cores that this process may use.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// The largest cache of the first core, which it may share with others; zero if the system does not give its size.
 pub fn largest_cache() -> Bytes {
     static FOUND: LazyLock<Bytes> = LazyLock::new(|| {

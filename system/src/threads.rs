@@ -8,12 +8,13 @@ use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::id;
 use std::sync::{Arc, LazyLock, Mutex};
-use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle, available_parallelism};
+use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::disk::faults::before_thread;
 use crate::error::{Error, Result};
+use crate::machine::cores;
 
 /// What errors call a thread that has no other name, usually one of the pool.
 pub const WORKER: &str = "a worker thread";
@@ -24,8 +25,7 @@ const PER_CORE: usize = 8;
 
 /// The most threads that a job may ask for. Found once: reading the limits of control groups takes as long as starting a thread.
 pub fn most() -> usize {
-    static MOST: LazyLock<usize> =
-        LazyLock::new(|| ALWAYS.max(PER_CORE * available_parallelism().map_or(1, NonZeroUsize::get)));
+    static MOST: LazyLock<usize> = LazyLock::new(|| ALWAYS.max(PER_CORE * cores()));
     *MOST
 }
 

@@ -5,9 +5,8 @@ use crate::cli::{AnswerArgs, CountCommand, GraphJobArgs};
 use crate::text::{self, reports, result};
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::thread::available_parallelism;
 use trimill::program::execute::{self, Helper};
-use trimill::program::{EarlierResult, Job, Tables, WORKER, files, guarded, paths, with_resume_advice};
+use trimill::program::{EarlierResult, Job, Tables, WORKER, cores, files, guarded, paths, with_resume_advice};
 use trimill::{Control, Error, Kind, Result, RunResult};
 
 pub(super) fn run(command: &CountCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
@@ -56,7 +55,7 @@ pub(super) fn report(
 }
 
 pub(super) fn threads(asked: Option<NonZeroUsize>) -> usize {
-    asked.or(available_parallelism().ok()).map_or(1, NonZeroUsize::get)
+    asked.map_or_else(cores, NonZeroUsize::get)
 }
 
 pub(super) struct CountAnswer {
