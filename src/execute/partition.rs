@@ -10,7 +10,7 @@ use super::spill_dir::SpillDir;
 use super::stage_times::StageTimes;
 use crate::job::{Job, Mode, SpillTo};
 use crate::plan::GraphCut;
-use crate::report::{PartitionFigures, PartitionReport, SCHEMA_VERSION, Stage, VERSION};
+use crate::report::{PartitionFigures, PartitionReport, Stage};
 use trimill_partitioners::partition::assignment::Assignment;
 use trimill_partitioners::spill::SpillSummary;
 use trimill_system::child::Helper;
@@ -58,8 +58,6 @@ impl Planned {
             }
         };
         Ok(PartitionReport {
-            schema_version: SCHEMA_VERSION,
-            version: VERSION.into(),
             vertices: u64::from(graph.vertices()),
             edges: graph.edges(),
             parts: plan.parts(),
