@@ -23,8 +23,9 @@ use trimill_system::{Bytes, Error, Result};
 /// Spills the partitions of a job, which must name a directory for them.
 pub fn partition(job: Job, metis: Option<Helper>, control: &Control) -> Result<PartitionReport> {
     if job.settings.mode() == Some(Mode::InPlace) {
-        return Err(Error::usage("the partitioner rank, and partitions that are to be spilled")
-            .expected("another partitioner: rank ranges are not spilled"));
+        return Err(
+            Error::usage("partitions of the partitioner rank cannot be spilled").expected("another partitioner")
+        );
     }
     let Some(directory) = job.settings.spill.dir.clone() else {
         return Err(Error::usage("no directory for the spilled partitions").advice("name it with --spill-dir"));

@@ -85,7 +85,7 @@ impl Job {
     /// Refuses kept spills as the input of a command that needs the graph.
     pub fn check_is_graph(&self) -> Result<()> {
         match self.kept_spills() {
-            Some(dir) => Err(Error::usage("holds spilled partitions, which can only be counted")
+            Some(dir) => Err(Error::usage("has spilled partitions, which can only be counted")
                 .at(dir)
                 .expected("the graph itself")
                 .advice("count them with 'trimill count DIR', or name the file of the graph")),
