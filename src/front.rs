@@ -61,10 +61,10 @@ fn apart<T: Send>(on_gpu: bool, work: impl FnOnce() -> Result<T> + Send) -> Resu
 
 /// Resolves a job of the library, which must not write to its caller's standard output.
 fn resolved(tables: &Tables) -> Result<Job> {
-    let names = ["per_vertex", "by_degree", "lcc", "per_edge", "by_k"];
-    let mut files = names.into_iter().zip(tables.output.count_settings());
-    match files.find(|(_, file)| file.is_some_and(|file| file.as_os_str() == "-")) {
-        Some((setting, _)) => Err(Error::usage(format!("`-`, standard output, as the file of `{setting}`"))
+    let mut output = tables.output.clone();
+    let mut files = output.counts_mut().into_iter();
+    match files.find(|file| file.path.as_ref().is_some_and(|path| path.as_os_str() == "-")) {
+        Some(file) => Err(Error::usage(format!("`-`, standard output, as the file of `{}`", file.key))
             .expected("the path of a file: only the program writes to standard output")
             .advice("a prepared graph also returns its counts as arrays")),
         None => Job::resolve(None, tables, Path::new("")),

@@ -62,16 +62,7 @@ impl OutputTable {
         if columns { Bytes::mib(24) } else { Bytes::mib(4) }
     }
 
-    /// The file of counts of each setting, always in the same order.
-    pub fn count_settings(&self) -> [Option<&PathBuf>; 5] {
-        [&self.per_vertex, &self.by_degree, &self.lcc, &self.per_edge, &self.by_k].map(Option::as_ref)
-    }
-
-    pub fn count_files(&self) -> impl Iterator<Item = &PathBuf> {
-        self.count_settings().into_iter().flatten()
-    }
-
-    /// Whether one of them is standard output.
+    /// Whether one of the files of counts is standard output.
     pub fn take_standard_output(&self) -> bool {
         self.count_files().any(|path| path.as_os_str() == STANDARD_OUTPUT)
     }
@@ -88,22 +79,21 @@ impl OutputTable {
     /// The outputs with absolute paths, since other processes may have another current directory.
     pub fn absolute(&self) -> Result<Self> {
         let mut output = self.clone();
-        for path in output.paths_of_job() {
+        let absolute = |path: &mut PathBuf| -> Result<()> {
             *path = std::path::absolute(&*path).map_err(|error| Error::write(&*path, error))?;
-        }
+            Ok(())
+        };
+        output.dir.iter_mut().try_for_each(absolute)?;
+        output.counts_mut().into_iter().flat_map(|file| file.path).try_for_each(absolute)?;
         Ok(output)
     }
 
     /// The outputs with the places that their paths lead to now, to compare them.
     pub fn at_places(&self) -> Self {
         let mut output = self.clone();
-        output.paths_of_job().for_each(|path| *path = place(path));
+        output.dir = output.dir.as_deref().map(place);
+        output.counts_mut().into_iter().flat_map(|file| file.path).for_each(|path| *path = place(path));
         output
-    }
-
-    fn paths_of_job(&mut self) -> impl Iterator<Item = &mut PathBuf> {
-        let Self { dir, per_vertex, by_degree, lcc, per_edge, by_k, .. } = self;
-        [dir, per_vertex, by_degree, lcc, per_edge, by_k].into_iter().flatten()
     }
 
     /// Checks that the files of counts can be outputs.

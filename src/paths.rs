@@ -131,17 +131,10 @@ impl Job {
     }
 
     fn outputs(&self) -> impl Iterator<Item = (&'static str, PathBuf)> {
-        let names = [
-            "the triangles at each vertex",
-            "the sums of each degree",
-            "the coefficients of all vertices",
-            "the triangles on each edge",
-            "the sizes of trusses",
-        ];
         let output = &self.settings.output;
-        let counts = names.into_iter().zip(output.count_settings());
         let tables = output.dir.iter().flat_map(|dir| files::NAMES.map(|name| ("the result", dir.join(name))));
-        counts.filter_map(|(what, path)| Some((what, path?.clone()))).chain(tables)
+        let counts = output.clone().counts_mut().map(|file| Some((file.title, file.path.take()?)));
+        counts.into_iter().flatten().chain(tables)
     }
 }
 

@@ -294,7 +294,7 @@ impl Drop for RunDir {
 pub fn with_resume_advice(error: Error, run_dir: Option<&Path>) -> Error {
     match run_dir {
         Some(dir) if error.kind() != Kind::Interrupted => error
-            .also(&format!("what is counted stays in {}: started again, the job goes on from there", dir.display())),
+            .also(&format!("finished partitions are saved in {}; start the same job again to continue", dir.display())),
         _ => error,
     }
 }

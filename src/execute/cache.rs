@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use crate::cache::{Cache, NO_CACHE, cache_dir};
-use crate::report::{CacheEntry, CacheReport, SCHEMA_VERSION};
+use crate::report::{CacheEntry, CacheReport};
 use trimill_system::url::public;
 use trimill_system::{Bytes, Error, Result};
 
@@ -16,7 +16,7 @@ fn open(dir: Option<&Path>) -> Result<Cache> {
 
 fn report(cache: &Cache, entries: Vec<CacheEntry>) -> CacheReport {
     let bytes = entries.iter().map(|entry| entry.bytes).sum();
-    CacheReport { schema_version: SCHEMA_VERSION, directory: cache.dir().to_path_buf(), bytes, entries }
+    CacheReport { directory: cache.dir().to_path_buf(), bytes, entries }
 }
 
 /// Lists the cached graphs.

@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::count::count_prepared;
 use super::session::{Purpose, Session};
 use crate::job::{Backend, Job};
-use crate::report::{GenerateReport, SCHEMA_VERSION};
+use crate::report::GenerateReport;
 use trimill_generate::{BaseGraph, Family, GeneratedFile, RowArcs, generate_file};
 use trimill_graph::{Direction, OrientedGraph};
 use trimill_system::{Bytes, Control, Result, parallel, starts_of, threads};
@@ -48,7 +48,6 @@ pub fn generate(request: &GenerateRequest, control: &Control) -> Result<Generate
     let file = GeneratedFile { path: &request.output, arcs: request.arcs, force: request.force, control };
     let made = parallel::within(&pool, || generate_file(&request.family, base.as_ref(), &file))?;
     Ok(GenerateReport {
-        schema_version: SCHEMA_VERSION,
         family: request.family.name().into(),
         file: request.output.clone(),
         pairs_written: made.edges_written,

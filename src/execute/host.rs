@@ -267,7 +267,7 @@ impl HostNeeds {
             Some(rest) => truss::memory_with_device(vertices, edges, rest, self.resumable),
             None => truss::memory(vertices, edges, self.host.threads()),
         };
-        let needs = self.beside_peeling().fixed("edges that are left", memory);
+        let needs = self.beside_peeling().fixed("edges while peeling", memory);
         self.counts.truss.map(|_| needs.buffers(Bytes(3 * LEAST_BLOCK.get())))
     }
 
@@ -336,7 +336,7 @@ impl HostNeeds {
         };
         self.counting("count in the spilled mode", gpus)
             .array(ranks, self.size.vertices.into(), "vertices")
-            .fixed("rows beside a row block", rows)
+            .fixed("graph rows read with each row block", rows)
     }
 
     fn building(&self, gpus: u64) -> Needs {

@@ -21,22 +21,24 @@ impl Job {
     pub(super) fn check_kept_spills(&self, dir: &Path) -> Result<()> {
         let Tables { partition, memory, input, run, spill, .. } = &self.settings;
         let fixed = [
-            (*partition.partitioner() != Partitioner::Auto, "a partitioner"),
-            (partition.parts() != Parts::Auto, "a number of parts"),
-            (partition.prune.is_some(), "a prune level"),
-            (partition.seed() != PartitionTable::default().seed(), "a seed"),
-            (memory.block.is_some(), "a size of row blocks"),
-            (input.format.is_some(), "a format"),
-            (input.header.is_some(), "a header"),
-            (input.columns.is_some(), "columns"),
-            (input.names(), "names"),
-            (run.dir.is_some(), "a run directory"),
-            (spill.keep(), "to keep the spills"),
+            (*partition.partitioner() != Partitioner::Auto, "--partitioner"),
+            (partition.parts() != Parts::Auto, "--parts"),
+            (partition.prune.is_some(), "--prune"),
+            (partition.seed() != PartitionTable::default().seed(), "--seed"),
+            (memory.block.is_some(), "--block-bytes"),
+            (input.format.is_some(), "--format"),
+            (input.header.is_some(), "--header"),
+            (input.columns.is_some(), "--columns"),
+            (input.names(), "--names"),
+            (run.dir.is_some(), "--run-dir"),
+            (spill.keep(), "--keep-spill"),
         ];
-        if let Some((_, what)) = fixed.into_iter().find(|(named, _)| *named) {
-            return Err(Error::usage(format!("holds spilled partitions, and {what} is named, too")).at(dir).expected(
-                "settings of budgets, backend, devices and output only: all else was fixed by 'trimill partition'",
-            ));
+        if let Some((_, option)) = fixed.into_iter().find(|(named, _)| *named) {
+            return Err(Error::usage(format!("has spilled partitions, for which {option} cannot be set"))
+                .at(dir)
+                .expected(
+                    "settings of budgets, backend, devices and output only: all else was fixed by 'trimill partition'",
+                ));
         }
         let counts = self.counts();
         let asked = [
@@ -45,12 +47,10 @@ impl Job {
             (counts.edges, "the triangles on each edge"),
         ];
         match asked.into_iter().find(|(asked, _)| *asked) {
-            Some((_, what)) => {
-                Err(Error::usage(format!("holds spilled partitions, from which {what} cannot be found"))
-                    .at(dir)
-                    .expected("the total alone: ids and degrees are not in spills")
-                    .advice("name the graph's file"))
-            }
+            Some((_, what)) => Err(Error::usage(format!("has spilled partitions, from which {what} cannot be found"))
+                .at(dir)
+                .expected("the total alone: ids and degrees are not in spills")
+                .advice("name the graph's file")),
             None => Ok(()),
         }
     }

@@ -10,7 +10,7 @@ use super::spill_dir::SpillDir;
 use super::stage_times::StageTimes;
 use crate::job::{Job, Mode, SpillTo};
 use crate::plan::GraphCut;
-use crate::report::{PartitionFigures, PartitionReport, SCHEMA_VERSION, Stage, VERSION};
+use crate::report::{PartitionFigures, PartitionReport, Stage};
 use trimill_partitioners::partition::assignment::Assignment;
 use trimill_partitioners::spill::SpillSummary;
 use trimill_system::child::Helper;
@@ -23,8 +23,9 @@ use trimill_system::{Bytes, Error, Result};
 /// Spills the partitions of a job, which must name a directory for them.
 pub fn partition(job: Job, metis: Option<Helper>, control: &Control) -> Result<PartitionReport> {
     if job.settings.mode() == Some(Mode::InPlace) {
-        return Err(Error::usage("the partitioner rank, and partitions that are to be spilled")
-            .expected("another partitioner: rank ranges are not spilled"));
+        return Err(
+            Error::usage("partitions of the partitioner rank cannot be spilled").expected("another partitioner")
+        );
     }
     let Some(directory) = job.settings.spill.dir.clone() else {
         return Err(Error::usage("no directory for the spilled partitions").advice("name it with --spill-dir"));
@@ -57,8 +58,6 @@ impl Planned {
             }
         };
         Ok(PartitionReport {
-            schema_version: SCHEMA_VERSION,
-            version: VERSION.into(),
             vertices: u64::from(graph.vertices()),
             edges: graph.edges(),
             parts: plan.parts(),

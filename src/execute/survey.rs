@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::cache;
 use crate::rates::MachineRates;
+use crate::report::DoctorReport;
 use crate::report::doctor::{Directory, GpuFound};
-use crate::report::{DoctorReport, SCHEMA_VERSION, VERSION};
 use trimill_system::disk::temporary_folder;
 use trimill_system::memory::default_budget;
 use trimill_system::{Bytes, machine};
@@ -32,8 +32,6 @@ pub fn survey(work_dir: Option<&Path>, cache_dir: Option<&Path>) -> DoctorReport
         None => ("cpu", half),
     };
     DoctorReport {
-        schema_version: SCHEMA_VERSION,
-        version: VERSION.into(),
         system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
         cores: machine::cores(),
         memory: machine::memory(),

@@ -194,7 +194,9 @@ impl PreparedGraph {
         job.arrays = arrays;
         let Self { graph, stages, inputs } = self.clone();
         // What writes nothing replaces nothing; there may be thousands of inputs.
-        let inputs = job.settings.paths_mut().next().map(|_| inputs);
+        let mut writes = false;
+        job.settings.for_each_path(|_| writes = true);
+        let inputs = writes.then_some(inputs);
         paths::check(&inputs.into_iter().chain([job.paths()]).collect::<Vec<_>>())?;
         count_with(job, |job| execute::count::count_prepared(job, graph, stages, options.helper.clone(), control))
     }

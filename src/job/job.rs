@@ -62,8 +62,9 @@ impl Job {
     /// What `trimill run --check --json` prints: in paths, bytes that are no UTF-8 become the replacement character.
     pub fn shown(&self) -> Self {
         let mut job = self.clone();
-        let all = job.settings.paths_mut().chain(&mut job.inputs);
-        all.for_each(|path| *path = path.to_string_lossy().into_owned().into());
+        let shown = |path: &mut PathBuf| *path = path.to_string_lossy().into_owned().into();
+        job.settings.for_each_path(shown);
+        job.inputs.iter_mut().for_each(shown);
         job
     }
 
@@ -84,7 +85,7 @@ impl Job {
     /// Refuses kept spills as the input of a command that needs the graph.
     pub fn check_is_graph(&self) -> Result<()> {
         match self.kept_spills() {
-            Some(dir) => Err(Error::usage("holds spilled partitions, which can only be counted")
+            Some(dir) => Err(Error::usage("has spilled partitions, which can only be counted")
                 .at(dir)
                 .expected("the graph itself")
                 .advice("count them with 'trimill count DIR', or name the file of the graph")),
@@ -95,9 +96,7 @@ impl Job {
     /// The job without the files of counts and kept spills.
     #[must_use]
     pub fn without_counts(mut self) -> Self {
-        let output = self.settings.output;
-        self.settings.output =
-            OutputTable { per_vertex: None, by_degree: None, lcc: None, per_edge: None, by_k: None, ..output };
+        self.settings.output.counts_mut().into_iter().for_each(|file| *file.path = None);
         (self.arrays, self.lcc_wanted, self.settings.spill.keep) = (None, None, None);
         self
     }
@@ -170,19 +169,16 @@ impl Job {
 }
 
 impl Tables {
-    /// All paths but those of inputs.
-    pub fn paths_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+    /// Passes all paths but those of inputs to `change`.
+    pub fn for_each_path(&mut self, mut change: impl FnMut(&mut PathBuf)) {
         let Self { partition, spill, output, cache, work, run, .. } = self;
-        let OutputTable { dir, per_vertex, by_degree, lcc, per_edge, by_k, report, against, trace, .. } = output;
-        let assignment = match &mut partition.partitioner {
-            Some(Partitioner::File(path)) => Some(path),
-            _ => None,
-        };
-        let dirs = [&mut spill.dir, &mut cache.dir, &mut work.dir, &mut run.dir, dir];
-        dirs.into_iter()
-            .chain([per_vertex, by_degree, lcc, per_edge, by_k, report, against, trace])
-            .flatten()
-            .chain(assignment)
+        if let Some(Partitioner::File(path)) = &mut partition.partitioner {
+            change(path);
+        }
+        output.counts_mut().into_iter().flat_map(|file| file.path).for_each(&mut change);
+        let OutputTable { dir, report, against, trace, .. } = output;
+        let others = [&mut spill.dir, &mut cache.dir, &mut work.dir, &mut run.dir, dir, report, against, trace];
+        others.into_iter().flatten().for_each(change);
     }
 }
 

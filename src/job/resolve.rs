@@ -226,13 +226,8 @@ impl TypedJob<'_> {
     }
 
     fn output(&self, typed: &OutputTable) -> Result<OutputTable> {
-        let output = OutputTable {
+        let mut output = OutputTable {
             dir: self.dir(&typed.dir, "the directory of the output")?,
-            per_vertex: self.table(&typed.per_vertex, "the file of the vertices")?,
-            by_degree: self.table(&typed.by_degree, "the file of the degrees")?,
-            lcc: self.table(&typed.lcc, "the file of the coefficients")?,
-            per_edge: self.table(&typed.per_edge, "the file of the edges")?,
-            by_k: self.table(&typed.by_k, "the file of the trusses")?,
             report: self.page(&typed.report, "the report", "html")?,
             trace: self.page(&typed.trace, "the trace", "json")?,
             against: self.file(&typed.against, "the earlier result")?,
@@ -240,6 +235,9 @@ impl TypedJob<'_> {
             truss: typed.peeling().map(|_| true),
             ..typed.clone()
         };
+        for file in output.counts_mut() {
+            *file.path = self.table(file.path, &format!("the file of {}", file.title))?;
+        }
         output.check_names().map_err(|error| error.in_job(self.name))?;
         if output.count_files().filter(|path| path.as_os_str() == STANDARD_OUTPUT).nth(1).is_some() {
             return Err(self.refuse("several tables on standard output").expected("one, and files for the others"));

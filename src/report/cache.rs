@@ -9,8 +9,6 @@ use trimill_system::{Bytes, path_text};
 /// What the cache holds, or what was removed from it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheReport {
-    /// The version of this object: 1.
-    pub schema_version: u32,
     /// The cache's directory.
     #[serde(serialize_with = "path_text::shown")]
     pub directory: PathBuf,

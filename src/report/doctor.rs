@@ -11,10 +11,6 @@ use trimill_system::{Bytes, disk, path_text};
 /// What this machine has, and the defaults of a job.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DoctorReport {
-    /// The version of this object: 1.
-    pub schema_version: u32,
-    /// The version of the program.
-    pub version: String,
     /// The operating system and the processor's architecture.
     pub system: String,
     /// CPU threads that a job would use.

@@ -2,16 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{SCHEMA_VERSION, VERSION};
 use trimill_system::{Error, Kind};
 
 /// A job that failed, as one JSON object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// The version of this object: 1.
-    pub schema_version: u32,
-    /// The version of the program.
-    pub version: String,
     /// The job's name, where it has one.
     pub job: Option<String>,
     /// Why.
@@ -30,12 +25,7 @@ pub struct Reason {
 impl Failure {
     /// The failure of the job called `job`.
     pub fn new(job: Option<&str>, error: &Error) -> Self {
-        Self {
-            schema_version: SCHEMA_VERSION,
-            version: VERSION.into(),
-            job: job.map(str::to_owned),
-            error: Reason::from(error),
-        }
+        Self { job: job.map(str::to_owned), error: Reason::from(error) }
     }
 }
 

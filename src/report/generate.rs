@@ -9,8 +9,6 @@ use trimill_system::{Bytes, path_text};
 /// A graph that was made.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct GenerateReport {
-    /// The version of this object: 1.
-    pub schema_version: u32,
     /// The family, as on the command line.
     pub family: String,
     /// The file.

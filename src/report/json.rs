@@ -2,11 +2,12 @@
 
 use std::io::Write;
 
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::{Value, to_string};
 
 use super::{
     BenchReport, CacheReport, ClusterJobReport, ClusterReport, DoctorReport, Failure, GenerateReport, PartitionReport,
-    PlanReport, PreparedReport, RunResult, ShardReport, VerifyReport,
+    PlanReport, PreparedReport, RunResult, SCHEMA_VERSION, ShardReport, VERSION, VerifyReport,
 };
 use crate::job::Job;
 use trimill_system::error::STDOUT;
@@ -19,25 +20,38 @@ pub trait Json {
 }
 
 macro_rules! as_json {
-    ($($report:ident)*) => {
+    ($line:ident: $($report:ident)*) => {
         $(
             impl Json for $report {
                 fn line(&self) -> serde_json::Result<String> {
-                    serde_json::to_string(self)
+                    $line(self)
                 }
             }
         )*
     };
 }
 
+// Reports that are public, stored, or part of others have the versions as fields.
+as_json! { to_string: BenchReport ClusterReport PlanReport PreparedReport RunResult Value }
 as_json! {
-    BenchReport CacheReport ClusterJobReport ClusterReport DoctorReport Failure GenerateReport PartitionReport PlanReport
-    PreparedReport RunResult ShardReport Value VerifyReport
+    versioned: CacheReport ClusterJobReport DoctorReport Failure GenerateReport PartitionReport ShardReport VerifyReport
+}
+
+/// A report behind the versions of the object and of the program.
+fn versioned(report: &impl Serialize) -> serde_json::Result<String> {
+    #[derive(Serialize)]
+    struct Versioned<'a, T> {
+        schema_version: u32,
+        version: &'a str,
+        #[serde(flatten)]
+        report: &'a T,
+    }
+    to_string(&Versioned { schema_version: SCHEMA_VERSION, version: VERSION, report })
 }
 
 impl Json for Job {
     fn line(&self) -> serde_json::Result<String> {
-        serde_json::to_string(&self.shown())
+        to_string(&self.shown())
     }
 }
 
@@ -56,8 +70,6 @@ pub fn unwritten(error: std::io::Error) -> Error {
 pub(crate) mod tests {
     use std::path::Path;
     use std::time::{Duration, Instant};
-
-    use serde::Serialize;
 
     use super::*;
     use crate::job::Mode;
@@ -89,7 +101,7 @@ pub(crate) mod tests {
 
     /// The keys of a value's JSON object, in their order.
     pub(crate) fn keys_of(value: &impl Serialize) -> Vec<String> {
-        keys(&serde_json::to_string(value).unwrap())
+        keys(&to_string(value).unwrap())
     }
 
     /// What is between backticks in a text.
@@ -173,7 +185,7 @@ pub(crate) mod tests {
 
     #[test]
     fn unknown_fields_are_ignored() {
-        let text = serde_json::to_string(&example(1)).unwrap();
+        let text = to_string(&example(1)).unwrap();
         let more = text.replacen('{', "{\"colour\":\"blue\",", 1);
         assert!(serde_json::from_str::<RunResult>(&more).is_ok());
     }
@@ -183,13 +195,14 @@ pub(crate) mod tests {
         let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/clusters.md")).unwrap();
         let one = std::num::NonZeroU32::MIN;
         let cluster = ClusterReport::new("run".into(), one, Vec::new(), Vec::new());
-        let fields = [
-            ("trimill prepare --json", keys_of(&PreparedReport::default())),
-            ("trimill count --shard --json", keys_of(&ShardReport::new("run".into(), "0/1".into(), 1, Mode::InPlace))),
-            ("trimill cluster --json", keys_of(&cluster)),
-            ("trimill run --json", keys_of(&ClusterJobReport::new("job", PreparedReport::default(), cluster))),
+        let reports: [(&str, &dyn Json); 4] = [
+            ("trimill prepare --json", &PreparedReport::default()),
+            ("trimill count --shard --json", &ShardReport::new("run".into(), "0/1".into(), 1, Mode::InPlace)),
+            ("trimill cluster --json", &cluster),
+            ("trimill run --json", &ClusterJobReport::new("job", PreparedReport::default(), cluster.clone())),
         ];
-        for (command, keys) in fields {
+        for (command, report) in reports {
+            let keys = keys(&report.line().unwrap());
             let listed = page.split(&format!("`{command}`:")).nth(1).unwrap().split("\n\n").next().unwrap();
             // Text in parentheses explains a field and names none.
             let outside: String = listed.split(['(', ')']).step_by(2).collect();

@@ -109,10 +109,6 @@ pub(super) fn duplication(partitions: &[PartitionFigures], edges: u64) -> f64 {
 /// What `trimill partition` wrote to disk.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PartitionReport {
-    /// The version of this object: 1.
-    pub schema_version: u32,
-    /// The version of the program.
-    pub version: String,
     /// The directory with the manifest and the partitions.
     #[serde(serialize_with = "path_text::shown")]
     pub directory: PathBuf,

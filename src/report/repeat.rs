@@ -53,7 +53,7 @@ impl Job {
         *output = OutputTable { dir: None, force: None, report: None, against: None, trace: None, ..output.clone() };
         tables.run = RunTable::default();
         tables.cluster = ClusterTable::default();
-        tables.paths_mut().for_each(|path| *path = absolute(path));
+        tables.for_each_path(|path| *path = absolute(path));
         tables
     }
 }

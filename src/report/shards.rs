@@ -52,8 +52,6 @@ impl PreparedReport {
 /// What a shard counted.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ShardReport {
-    pub schema_version: u32,
-    pub version: String,
     #[serde(serialize_with = "path_text::shown")]
     pub directory: PathBuf,
     pub shard: String,
@@ -70,15 +68,7 @@ pub struct ShardReport {
 impl ShardReport {
     /// A report without partitions.
     pub fn new(directory: PathBuf, shard: String, parts: u32, mode: Mode) -> Self {
-        Self {
-            schema_version: SCHEMA_VERSION,
-            version: VERSION.into(),
-            directory,
-            shard,
-            mode,
-            parts,
-            ..Self::default()
-        }
+        Self { directory, shard, mode, parts, ..Self::default() }
     }
 }
 
@@ -105,8 +95,6 @@ impl ClusterReport {
 /// What `trimill run` made for a job that a cluster counts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClusterJobReport {
-    pub schema_version: u32,
-    pub version: String,
     pub job: String,
     pub prepared: PreparedReport,
     pub cluster: ClusterReport,
@@ -115,6 +103,6 @@ pub struct ClusterJobReport {
 impl ClusterJobReport {
     /// A report of the job called `job`.
     pub fn new(job: &str, prepared: PreparedReport, cluster: ClusterReport) -> Self {
-        Self { schema_version: SCHEMA_VERSION, version: VERSION.into(), job: job.into(), prepared, cluster }
+        Self { job: job.into(), prepared, cluster }
     }
 }

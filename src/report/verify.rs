@@ -2,17 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{InputReport, SCHEMA_VERSION, VERSION};
+use super::InputReport;
 use crate::truss::by_k::Trusses;
 use crate::vertices::summary::Clustering;
 
 /// What the slow independent counter found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct VerifyReport {
-    /// The version of this object: 1.
-    pub schema_version: u32,
-    /// The version of the program.
-    pub version: String,
     /// Triangles.
     pub triangles: u128,
     /// Vertices with an edge.
@@ -37,11 +33,6 @@ impl VerifyReport {
     /// Fills in the versions, and the transitivity from the counts.
     #[must_use]
     pub fn complete(self) -> Self {
-        Self {
-            schema_version: SCHEMA_VERSION,
-            version: VERSION.into(),
-            transitivity: super::transitivity(self.triangles, self.wedges),
-            ..self
-        }
+        Self { transitivity: super::transitivity(self.triangles, self.wedges), ..self }
     }
 }

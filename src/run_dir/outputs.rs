@@ -97,9 +97,9 @@ impl RunDir {
     /// Whether the start that wrote the result also wrote all files of these outputs, each for the same setting.
     pub fn has_written(&self, outputs: &OutputTable) -> bool {
         let Some(written) = known_outputs(&self.path).written else { return outputs.count_files().next().is_none() };
-        let (wanted, written) = (outputs.at_places(), written.at_places());
-        let mut files = wanted.count_settings().into_iter().zip(written.count_settings());
-        files.all(|(wanted, written)| wanted.is_none() || wanted == written)
+        let (mut wanted, mut written) = (outputs.at_places(), written.at_places());
+        let mut files = wanted.counts_mut().into_iter().zip(written.counts_mut());
+        files.all(|(wanted, written)| wanted.path.is_none() || wanted.path == written.path)
     }
 
     /// Records that this start, which is done, has written these outputs, and the present state of the files.

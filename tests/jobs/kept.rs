@@ -109,10 +109,10 @@ fn what_was_fixed_by_partitioning_cannot_be_named_again() {
         refuses(&place, 2, &["count", "spills", option, value], &["spills", "fixed by 'trimill partition'"]);
     }
     for option in ["--spill-dir", "--work-dir"] {
-        refuses(&place, 2, &["count", "spills", option, "other"], &["spills: holds", option, "leave it out"]);
+        refuses(&place, 2, &["count", "spills", option, "other"], &["spills: has", option, "leave it out"]);
     }
     let keep = ["count", "spills", "--keep-spill", "--spill-dir", "other"];
-    refuses(&place, 2, &keep, &["to keep the spills is named, too"]);
+    refuses(&place, 2, &keep, &["--keep-spill cannot be set"]);
     for (asked, named) in [
         (&["--per-vertex", "v.tsv"][..], "the triangles at each vertex"),
         (&["--clustering"], "the triangles at each vertex"),
@@ -126,7 +126,7 @@ fn what_was_fixed_by_partitioning_cannot_be_named_again() {
     refuses(&place, 2, &["count", "spills", "--method", "forward"], &["whole graphs only", "spills has 8"]);
     fs::create_dir(place.path("alone")).unwrap();
     place.write("alone/manifest.json", "{}");
-    refuses(&place, 2, &["plan", "alone"], &["alone: holds spilled partitions", "expected the graph itself"]);
+    refuses(&place, 2, &["plan", "alone"], &["alone: has spilled partitions", "expected the graph itself"]);
     assert!(!place.path("run").exists() && !place.path("other").exists());
 }
 

@@ -260,7 +260,7 @@ fn what_cannot_be_read_from_a_server_is_refused() {
     place.refuses(&["count", "gs://bucket/a"], 2, &["gs://bucket/a: a URL of the scheme gs, which is not read"]);
     place.refuses(&["count", "s3://key:secret@bucket/a"], 2, &["s3://bucket/a: an s3 URL with a user"]);
     place.write("k.txt", "0 1\n1 2\n2 0\n");
-    let said = "https://host/v.tsv: the file of the vertices is a URL";
+    let said = "https://host/v.tsv: the file of the triangles at each vertex is a URL";
     place.refuses(&["count", "k.txt", "--per-vertex", "https://host/v.tsv"], 2, &[said]);
     place.refuses(&["inspect", "https://host/spill"], 2, &["https://host/spill: a URL"]);
 }

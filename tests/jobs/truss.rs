@@ -124,7 +124,7 @@ fn a_budget_below_the_floor_is_refused_before_counting_and_the_one_it_names_is_e
     generate(&family, None, &place.path("ring.sg"), &Control::silent()).unwrap();
     // In a process of its own, whose memory is measured.
     let words = ["truss", "ring.sg", "--threads", "2", "--backend", "cpu", "--no-cache", "--json", "--host-memory"];
-    let said = ["to peel the graph", "edges that are left"];
+    let said = ["to peel the graph", "edges while peeling"];
     let refused = place.refuses(&[&words[..], &["80MiB"]].concat(), 3, &said);
     let answer: Value = serde_json::from_slice(&refused.stdout).unwrap();
     assert!(answer["error"].is_object() && answer["triangles"].is_null(), "{answer}");

@@ -92,7 +92,33 @@ pub struct OutputTable {
     pub trace: Option<PathBuf>,
 }
 
+/// The setting of a file of counts.
+pub struct CountFile<'a> {
+    pub key: &'static str,
+    /// What the file holds, for messages.
+    pub title: &'static str,
+    pub path: &'a mut Option<PathBuf>,
+}
+
 impl OutputTable {
+    /// The setting of each file of counts, always in the same order.
+    pub fn counts_mut(&mut self) -> [CountFile<'_>; 5] {
+        let Self { per_vertex, by_degree, lcc, per_edge, by_k, .. } = self;
+        [
+            ("per_vertex", "the triangles at each vertex", per_vertex),
+            ("by_degree", "the sums of each degree", by_degree),
+            ("lcc", "the coefficients of all vertices", lcc),
+            ("per_edge", "the triangles on each edge", per_edge),
+            ("by_k", "the sizes of trusses", by_k),
+        ]
+        .map(|(key, title, path)| CountFile { key, title, path })
+    }
+
+    /// The files of counts, in the order of [`Self::counts_mut`].
+    pub fn count_files(&self) -> impl Iterator<Item = &PathBuf> {
+        [&self.per_vertex, &self.by_degree, &self.lcc, &self.per_edge, &self.by_k].into_iter().flatten()
+    }
+
     /// Whether existing results are replaced.
     pub fn force(&self) -> bool {
         self.force.unwrap_or_default()

@@ -21,7 +21,7 @@ fn device_is_lost(output: &Output, said: &str) {
     assert_eq!(output.status.code(), Some(3), "{said}");
     let error = error(said);
     assert!(error.starts_with("the CPU failed: ") && error.contains("the device was lost"), "{said}");
-    assert!(error.contains("what is counted stays in run: started again"), "{said}");
+    assert!(error.contains("finished partitions are saved in run; start the same"), "{said}");
 }
 
 fn thread_panicked(who: &'static str) -> impl Fn(&Output, &str) {
@@ -67,7 +67,7 @@ fn threads_that_build_and_read_are_named() {
             assert_eq!(output.status.code(), Some(101), "{said}");
             if error(&said).starts_with(who) {
                 named[i] += 1;
-                assert!(said.contains("started again, the job goes on from there"), "{said}");
+                assert!(said.contains("start the same job again to continue"), "{said}");
                 place.completes(ROUTERS, &settings);
             }
             if named[i] == ENOUGH {

@@ -134,7 +134,7 @@ fn with_a_run_directory_the_next_start_counts_nothing_again_and_writes_what_is_m
     let first = count(3, &["--run-dir", "r"]);
     assert_eq!(answer(&first)["triangles"], 45);
     let said = text(&first.stderr);
-    assert_eq!(said.matches("started again, the job goes on from there").count(), 1, "{said}");
+    assert_eq!(said.matches("start the same job again to continue").count(), 1, "{said}");
     let resumed = |output: &Output| {
         let parts = answer(output)["partitions"].as_array().unwrap().clone();
         (parts.len(), parts.iter().filter(|part| part["resumed"] == true).count())

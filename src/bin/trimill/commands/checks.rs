@@ -14,10 +14,10 @@ pub(super) fn check(job: &mut Job, stated: &Tables, elsewhere: bool) -> Result<(
     }
     let by = match (job.settings.count.backend(), &job.settings.count.method) {
         (Backend::Cpu, _) | (_, None) => "with the backend cpu".to_owned(),
-        (_, Some(method)) => format!("on the method {method}, which runs on the CPU"),
+        (_, Some(method)) => format!("with the method {method}, which runs on the CPU"),
     };
-    let partitioner = format!("on the partitioner {}", job.settings.partition.partitioner());
-    let method = format!("on the method {}", job.settings.count.method.as_deref().unwrap_or("auto"));
+    let partitioner = format!("with the partitioner {}", job.settings.partition.partitioner());
+    let method = format!("with the method {}", job.settings.count.method.as_deref().unwrap_or("auto"));
     let (count, cpu) = (&stated.count, matches!(choice, Choice::Cpu(_)));
     let (metis, assigned) = match job.settings.partition.partitioner() {
         Partitioner::Metis => (true, false),
@@ -81,7 +81,7 @@ pub(super) fn check_kept(job: &Job) -> Result<()> {
     let named = [(job.temporary_spills(), "--spill-dir"), (job.settings.work.dir.as_deref(), "--work-dir")];
     match job.kept_spills().zip(named.into_iter().find(|(dir, _)| dir.is_some())) {
         Some((spills, (_, option))) => {
-            Err(Error::usage(format!("holds spilled partitions, and {option} is named, too"))
+            Err(Error::usage(format!("has spilled partitions, for which {option} cannot be set"))
                 .at(spills)
                 .expected("settings of budgets, backend, devices and output only")
                 .advice("leave it out: nothing is written there"))

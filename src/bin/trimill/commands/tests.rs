@@ -75,7 +75,7 @@ fn settings_without_effect_are_refused_where_they_are_of_the_job_itself() {
     for (set, words) in [
         ("job.job-1.count.tile=128", ["job 'job-1'", "--tile (count.tile) has no effect with the backend cpu"]),
         ("job.job-2.partition.partitioner=random", ["", ""]),
-        ("job.job-1.partition.metis.contract=2", ["--metis-contract", "on the partitioner auto"]),
+        ("job.job-1.partition.metis.contract=2", ["--metis-contract", "with the partitioner auto"]),
         ("job.job-2.cluster.shards=4", ["cluster has no effect without a scheduler", "cluster.engine = \"slurm\""]),
         ("cluster.shards=4", ["", ""]),
         ("job.job-1.output.per_edge=e.txt", ["e.txt: job 'job-1'", "expected a name that ends with"]),
@@ -105,7 +105,7 @@ fn a_job_whose_settings_do_not_go_together_is_refused_before_an_earlier_one_begi
         (CLUSTER, "count.method='forward'", "counts whole graphs only, and 4 shards are asked for"),
         ("", "partition.parts=3\ncount.method='forward'", "counts whole graphs only, and 3 parts are asked for"),
         ("", "input.header='yes'\ninput.format='bin-u32'", "--header for a file of format bin-u32"),
-        ("", "input.path='kept'\npartition.parts=3", "holds spilled partitions, and a number of parts is named, too"),
+        ("", "input.path='kept'\npartition.parts=3", "has spilled partitions, for which --parts cannot be set"),
     ] {
         let input = if settings.contains("input.path") { "" } else { "input.path='g.txt'\n" };
         let jobs = format!("[[job]]\ninput.path='g.txt'\noutput.dir='o'\n[[job]]\n{input}{cluster}{settings}\n");
@@ -124,15 +124,18 @@ fn a_job_whose_settings_do_not_go_together_is_refused_before_an_earlier_one_begi
 fn settings_for_a_gpu_are_refused_where_none_counts_and_those_of_a_method_where_it_has_none() {
     let (_guard, dir) = folder();
     for (line, words) in [
-        ("count @/g.txt --method reverse-edge --backend cuda --tile 64", ["--tile", "on the method reverse-edge"]),
-        ("count @/g.txt --method packed --tile 64", ["--tile", "on the method packed"]),
+        ("count @/g.txt --method reverse-edge --backend cuda --tile 64", ["--tile", "with the method reverse-edge"]),
+        ("count @/g.txt --method packed --tile 64", ["--tile", "with the method packed"]),
         (
             "count @/g.txt --partitioner file:@/p.txt --parts 2",
-            ["--parts (partition.parts)", "on the partitioner file:"],
+            ["--parts (partition.parts)", "with the partitioner file:"],
         ),
-        ("plan @/g.txt --method skiff --tile 64", ["--tile", "on the method skiff"]),
-        ("count @/g.txt --method packed --block-threads 64", ["--block-threads", "on the method packed"]),
-        ("plan @/g.txt --method radix-binning --block-threads 64", ["--block-threads", "on the method radix-binning"]),
+        ("plan @/g.txt --method skiff --tile 64", ["--tile", "with the method skiff"]),
+        ("count @/g.txt --method packed --block-threads 64", ["--block-threads", "with the method packed"]),
+        (
+            "plan @/g.txt --method radix-binning --block-threads 64",
+            ["--block-threads", "with the method radix-binning"],
+        ),
     ] {
         let run = run(&dir, line);
         assert_eq!(run.kind(), Some(Kind::Usage), "{line}");

@@ -9,7 +9,7 @@ use trimill::program::report::doctor::Directory;
 use trimill::program::report::partitions::TableOfPartitions;
 use trimill::program::report::{
     CacheEntry, CacheReport, ClusterJobReport, ClusterReport, DoctorReport, GenerateReport, PartitionReport,
-    PreparedReport, ShardReport, VerifyReport,
+    PreparedReport, ShardReport, VERSION, VerifyReport,
 };
 use trimill::program::{ArcRates, Mode, Rates, for_shell, plural};
 
@@ -53,7 +53,7 @@ pub(crate) fn cluster_job(report: &ClusterJobReport, shown: ShownTables) -> Stri
 
 pub(crate) fn doctor(report: &DoctorReport) -> String {
     let mut entries = vec![
-        ("trimill", format!("{} on {}", report.version, report.system)),
+        ("trimill", format!("{VERSION} on {}", report.system)),
         ("CPU threads", report.cores.to_string()),
         ("RAM", format!("{}, {} free", report.memory, report.memory_free)),
         ("work directory", report.work_dir.describe()),
