@@ -132,6 +132,12 @@ impl Plan {
         self.cut.parts()
     }
 
+    /// How often an arc is counted, on average.
+    pub fn passes(&self) -> f64 {
+        let sum = |of: fn(&PlannedPartition) -> u64| self.partitions.iter().map(of).sum::<u64>();
+        sum(PlannedPartition::counted_arcs) as f64 / sum(|planned| planned.size.resident_arcs).max(1) as f64
+    }
+
     /// The order in which partitions are counted: ascending, or the largest first on several devices.
     pub fn order(&self, devices: usize) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.parts()).collect();

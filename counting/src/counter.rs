@@ -89,10 +89,6 @@ pub trait CountBackend: Send {
     fn recorded_work(&mut self) -> Vec<TimedWork> {
         Vec::new()
     }
-    /// How many counters of vertices fit at a time; 0 if it was not set up to count the triangles at each vertex.
-    fn vertex_counters(&self) -> u64 {
-        0
-    }
     /// Host bytes, beside the graph, for the data that does not fit the device while a graph of this size is peeled; `None` if it cannot be peeled.
     fn peels(&self, vertices: u64, edges: u64) -> Option<u64> {
         let _ = (vertices, edges);

@@ -33,6 +33,8 @@ pub struct Footprint {
     pub fixed: Bytes,
     /// Bytes that the device reserves for decoding rows, and for counters of vertices.
     pub apart: Bytes,
+    /// How many counters of vertices are in memory at a time; 0 if the triangles at each vertex are not counted.
+    pub counters: u64,
     /// The most bytes of a resident section that the method can number, however much memory the device has.
     pub most_resident: Bytes,
     /// How many bytes of a budget the method takes; `None`: the fewest that suffice.
@@ -67,6 +69,7 @@ impl Footprint {
         largest_row_block: Bytes::mib(256),
         fixed: Bytes::ZERO,
         apart: Bytes::ZERO,
+        counters: 0,
         most_resident: Bytes(u64::MAX),
         of_budget: None,
     };
@@ -75,6 +78,11 @@ impl Footprint {
     pub fn least(&self, size: &PartitionExtent) -> u64 {
         let row_blocks = self.row_blocks.of(u64::MAX) * size.row_block_limit;
         (self.resident(size.locals, size.arcs) + self.overhead(size.numbered)).get() + row_blocks
+    }
+
+    /// How often a partition with so many counters of vertices is counted: once for each window of them.
+    pub fn passes(&self, counters: u64) -> u64 {
+        if self.counters == 0 { 1 } else { counters.div_ceil(self.counters).max(1) }
     }
 
     pub fn resident(&self, locals: u64, arcs: u64) -> Bytes {

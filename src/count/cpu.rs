@@ -77,9 +77,10 @@ impl Cpu {
         Self::with(budget, vertices, 0)
     }
 
-    /// As [`Self::new`], with counters of the triangles at each vertex ([`vertex_counters`]), whose memory is taken from `budget` first.
-    pub fn with_vertices(budget: Bytes, vertices: u32) -> Self {
-        let counters = vertex_counters(vertices, budget);
+    /// As [`Self::new`], with counters of the triangles at each vertex ([`vertex_counters`], at `most` those of a partition), whose memory is taken
+    /// from `budget` first.
+    pub fn with_vertices(budget: Bytes, vertices: u32, most: u64) -> Self {
+        let counters = vertex_counters(most, budget);
         Self::with(budget.saturating_sub(Bytes(COUNTER_BYTES * counters)), vertices, counters)
     }
 
@@ -182,6 +183,7 @@ impl CountBackend for Cpu {
                 + Bytes(self.room.bytes().get() * self.workers + 8)
                 + by_head::bytes(self.by_head)
                 + self.at_vertices(),
+            counters: self.counters,
             ..Footprint::NOTHING
         };
         let Some(longest) = self.edges else { return total };
@@ -203,10 +205,6 @@ impl CountBackend for Cpu {
 
     fn progress(&mut self) -> Option<&mut Option<Progress>> {
         Some(&mut self.progress)
-    }
-
-    fn vertex_counters(&self) -> u64 {
-        self.counters
     }
 
     fn begin<'a>(&'a mut self, size: PartitionExtent, detail: Detail) -> Result<Box<dyn PartitionCounter + 'a>> {

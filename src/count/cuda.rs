@@ -48,8 +48,8 @@ pub struct Cuda {
     lstc: (Lstc, bool),
     chunk: Bytes,
     edges: bool,
-    /// If triangles at vertices are counted: the vertices of the graph, and the most bytes of counters.
-    vertices: Option<(u32, Bytes)>,
+    /// If triangles at vertices are counted: the counters of a partition, at most, and the most bytes of those in memory.
+    vertices: Option<(u64, Bytes)>,
 }
 
 impl CountTable {
@@ -90,10 +90,9 @@ impl Cuda {
             return Vec::new();
         }
         let (lstc, asked) = self.lstc;
-        let apart = self.apart();
-        let mut choices = vec![(CudaMethod::Lstc, footprint(&lstc, self.edges, apart))];
+        let mut choices = vec![(CudaMethod::Lstc, self.footprint_of(&lstc))];
         if !asked && packed_takes(vertices) {
-            choices.push((CudaMethod::Packed, footprint(&Packed, self.edges, apart)));
+            choices.push((CudaMethod::Packed, self.footprint_of(&Packed)));
         }
         choices
     }
@@ -124,8 +123,8 @@ impl Cuda {
 
     /// The footprint without buffers for encoded rows, and with the fewest counters.
     pub fn least_footprint(&self) -> Footprint {
-        let counters = self.vertices.map_or(0, |(vertices, _)| vertex_counters(vertices, Bytes::ZERO));
-        footprint(&*self.method, self.edges, Bytes(COUNTER_BYTES * counters))
+        let counters = self.vertices.map_or(0, |(of_partition, _)| vertex_counters(of_partition, Bytes::ZERO));
+        footprint(&*self.method, self.edges, 0, COUNTER_BYTES * counters)
     }
 
     pub fn count_edges(&mut self) {
@@ -133,19 +132,19 @@ impl Cuda {
     }
 
     /// Counts at vertices, too, with at most `most` bytes of counters at a time, at least [`vertex_counters`]. Call after [`Self::reserve`].
-    pub fn count_vertices(&mut self, vertices: u32, most: Bytes) {
-        self.vertices = Some((vertices, most));
+    pub fn count_vertices(&mut self, of_partition: u64, most: Bytes) {
+        self.vertices = Some((of_partition, most));
         self.reserve_counters(Bytes(self.gpu.reserved()));
     }
 
     fn reserve_counters(&mut self, budget: Bytes) {
-        if let Some((vertices, most)) = self.vertices {
-            self.gpu.reserve_counters(counter_bytes(vertices, most, budget, self.gpu.reserved()));
+        if let Some((of_partition, most)) = self.vertices {
+            self.gpu.reserve_counters(counter_bytes(of_partition, most, budget, self.gpu.reserved()));
         }
     }
 
-    fn apart(&self) -> Bytes {
-        Bytes(self.gpu.scratch_bytes() + self.gpu.counter_bytes())
+    fn footprint_of(&self, method: &dyn CountingMethod) -> Footprint {
+        footprint(method, self.edges, self.gpu.scratch_bytes(), self.gpu.counter_bytes())
     }
 
     /// Loads the kernels of every count, and allocates buffers for resident runs. Ignores failures: they recur, and are reported, on use.
@@ -209,7 +208,7 @@ impl CountBackend for Cuda {
     }
 
     fn footprint(&self) -> Footprint {
-        footprint(&*self.method, self.edges, self.apart())
+        self.footprint_of(&*self.method)
     }
 
     fn lend(&mut self, words: u64) -> Option<Box<dyn Lent>> {
@@ -223,10 +222,6 @@ impl CountBackend for Cuda {
 
     fn resident_chunk(&self) -> Option<Bytes> {
         Some(self.chunk)
-    }
-
-    fn vertex_counters(&self) -> u64 {
-        self.gpu.counter_bytes() / COUNTER_BYTES
     }
 
     fn record_work(&mut self) {
@@ -256,12 +251,12 @@ impl CountBackend for Cuda {
 }
 
 /// Bytes of the counters held at a time: within `budget`, about `most` bytes, and never more than half of `all`.
-fn counter_bytes(vertices: u32, most: Bytes, budget: Bytes, all: u64) -> u64 {
-    let counters = vertex_counters(vertices, budget.min(Bytes(4 * most.get())));
+fn counter_bytes(of_partition: u64, most: Bytes, budget: Bytes, all: u64) -> u64 {
+    let counters = vertex_counters(of_partition, budget.min(Bytes(4 * most.get())));
     (COUNTER_BYTES * counters).min(all / 2 / ALIGNMENT * ALIGNMENT)
 }
 
-fn footprint(method: &dyn CountingMethod, edges: bool, apart: Bytes) -> Footprint {
+fn footprint(method: &dyn CountingMethod, edges: bool, scratch: u64, counters: u64) -> Footprint {
     let footprint = if edges { method.footprint_with_edges() } else { method.footprint() };
-    Footprint { apart, ..footprint }
+    Footprint { apart: Bytes(scratch + counters), counters: counters / COUNTER_BYTES, ..footprint }
 }

@@ -1,7 +1,7 @@
 //! Chooses the backends that count a session's graph, by the job and the machine, and the memory of each.
 
 use super::chosen::ChosenBackends;
-use super::count_memory::on_the_way;
+use super::count_memory::{counters_of_partition, on_the_way};
 use super::host::{HostNeeds, least_on_cpu, on_cpu};
 use super::host_of_gpus::{OnGpus, blocks_of_gpu, least_on_gpus};
 use super::opening::{Gpus, Opening};
@@ -147,12 +147,13 @@ impl Session {
     }
 
     fn least_on_cpu(&self, method: &CpuMethod, graph: &GraphSize) -> (Bytes, Bytes) {
+        let mode = self.job.settings.mode();
         // The number of tables depends on the pool's threads.
         let footprint_of = |counts, graph: &GraphSize| {
             parallel::within(&self.pool, || match method {
                 #[cfg(feature = "baselines")]
                 CpuMethod::Serial(method) => method.footprint(),
-                CpuMethod::Bitmap => bitmap(counts, graph, Bytes::ZERO).footprint(),
+                CpuMethod::Bitmap => bitmap(counts, graph, mode, Bytes::ZERO).footprint(),
             })
         };
         let footprint = footprint_of(self.job.counts(), graph);
@@ -194,7 +195,7 @@ impl Session {
             // Larger tables use the memory above the floor.
             CpuMethod::Bitmap => {
                 let beyond = device.saturating_sub(least);
-                Box::new(parallel::within(&self.pool, || bitmap(needs.counts, &needs.size, beyond)))
+                Box::new(parallel::within(&self.pool, || bitmap(needs.counts, &needs.size, needs.mode, beyond)))
             }
         };
         Ok(ChosenBackends {
@@ -237,7 +238,7 @@ impl Session {
             CountedAt::Edges => workers.iter_mut().for_each(Cuda::count_edges),
             CountedAt::Vertices => {
                 let most = on_the_way(self.host, gpus);
-                workers.iter_mut().for_each(|worker| worker.count_vertices(graph.vertices, most));
+                workers.iter_mut().for_each(|worker| worker.count_vertices(needs.counters(), most));
             }
             CountedAt::Nothing => {}
         }
@@ -277,10 +278,10 @@ impl Session {
     }
 }
 
-fn bitmap(counts: CountsWanted, graph: &GraphSize, budget: Bytes) -> Cpu {
+fn bitmap(counts: CountsWanted, graph: &GraphSize, mode: Option<Mode>, budget: Bytes) -> Cpu {
     match counts.at() {
         CountedAt::Edges => Cpu::with_edges(budget, graph.vertices, graph.longest_row),
-        CountedAt::Vertices => Cpu::with_vertices(budget, graph.vertices),
+        CountedAt::Vertices => Cpu::with_vertices(budget, graph.vertices, counters_of_partition(mode, graph.vertices)),
         CountedAt::Nothing => Cpu::new(budget, graph.vertices),
     }
 }

@@ -4,6 +4,7 @@ use trimill_counting::COUNTER_BYTES;
 
 use crate::count::vertex_counters;
 use crate::edges;
+use crate::job::Mode;
 use crate::outputs::CountsWanted;
 use crate::stream::edges::CHUNK;
 use crate::sums::{ByArc, ByRank, SumKey, Sums};
@@ -30,9 +31,15 @@ pub(super) fn on_the_way(host: HostMemory, gpus: u64) -> Bytes {
     Bytes(host.usable().get() / 8 / gpus.max(1))
 }
 
-/// Host memory besides the sums for triangles at vertices while `gpus` GPUs count; 0 for the CPU, whose counters belong to counting.
-pub(super) fn while_counting(host: HostMemory, vertices: u32, gpus: u64) -> Bytes {
-    let counters = Bytes(COUNTER_BYTES * vertex_counters(vertices, Bytes(4 * on_the_way(host, gpus).get())));
+/// The most counters of vertices that a partition has. In the spilled mode, locals have one each besides those of all numbers.
+pub(super) fn counters_of_partition(mode: Option<Mode>, vertices: u32) -> u64 {
+    u64::from(vertices) * if mode == Some(Mode::Spilled) { 2 } else { 1 }
+}
+
+/// Host memory besides the sums for triangles at vertices while `gpus` GPUs count partitions of so many counters; 0 for the CPU, whose counters belong
+/// to counting.
+pub(super) fn while_counting(host: HostMemory, of_partition: u64, gpus: u64) -> Bytes {
+    let counters = Bytes(COUNTER_BYTES * vertex_counters(of_partition, Bytes(4 * on_the_way(host, gpus).get())));
     Bytes(gpus * counters.get())
 }
 

@@ -18,6 +18,7 @@ use super::spill_dir::SpillDir;
 use super::work::{DeviceOutcome, PartitionsToCount, Ranges, SharedWork};
 use super::workers::{all_or_first_error, count_all, merged_outcomes, task_of};
 use crate::plan::GraphCut;
+use crate::plan::predict::PlannedPartition;
 use crate::report::{DeviceResult, PartitionFigures, Stage};
 use crate::run_dir::Journal;
 use trimill_counting::CountBackend;
@@ -54,13 +55,14 @@ impl Planned {
             GraphCut::Ranges(_) => None,
             GraphCut::Sets(locals) => Some((locals, session.spills(*fingerprint)?)),
         };
-        let (task, unit) = task_of(backends, u64::from(parts), graph.edges(), control);
+        let arcs = plan.partitions.iter().map(PlannedPartition::counted_arcs).sum();
+        let (task, unit) = task_of(backends, u64::from(parts), arcs, control);
         let mut before = DeviceOutcome::default();
         if let Some(journal) = &journal {
             let kept = place.as_ref().map(|(_, dir)| dir).filter(|dir| dir.keeps);
             before = session.counted_before(journal, kept, details)?;
             let done = |result: &PartitionFigures| match unit {
-                Unit::Arcs => plan.partitions[result.id as usize].size.resident_arcs,
+                Unit::Arcs => plan.partitions[result.id as usize].counted_arcs(),
                 _ => 1,
             };
             task.advance(before.results.iter().map(done).sum());

@@ -6,6 +6,7 @@ use crate::clean::{Workspace, needs};
 use crate::names;
 use crate::plan::Plan;
 use crate::plan::cost::GPU_START;
+use crate::plan::predict::PlannedPartition;
 use crate::plan::whole::WholeWork;
 use crate::report::plan::PreparingFigures;
 use trimill_graph::OrientedGraph;
@@ -46,8 +47,9 @@ impl Estimating<'_> {
             preparing: self.preparing(host, limits.device),
             counting: planning.counting(plan, || {
                 let streamed: Bytes = plan.partitions.iter().map(|planned| planned.predicted.stream).sum();
-                let row_blocks = plan.partitions.iter().map(|planned| planned.predicted.row_blocks).sum();
-                limits.machine.counting_on_cores(&self.work, streamed, row_blocks)
+                let row_blocks = |planned: &PlannedPartition| planned.predicted.passes * planned.predicted.row_blocks;
+                let row_blocks = plan.partitions.iter().map(row_blocks).sum();
+                limits.machine.counting_on_cores(&self.work.times(plan.passes()), streamed, row_blocks)
             }),
             peeling: session.job.settings.output.peeling().map(|_| limits.machine.peeling(graph.edges())),
         }

@@ -2,7 +2,7 @@
 //! come the read buffers of all threads and a graph in memory; then the least for building a partition, if the job may build any; the rest is for
 //! counting (five eighths of it on GPUs) and for building more partitions at a time.
 
-use super::count_memory::{edges_while_counting, held, while_counting, while_writing};
+use super::count_memory::{counters_of_partition, edges_while_counting, held, while_counting, while_writing};
 use crate::directions::{self, DoubledGraph};
 use crate::job::{Mode, SpillTo};
 use crate::outputs::{CountedAt, CountsWanted};
@@ -74,6 +74,11 @@ pub(super) struct HostNeeds {
 }
 
 impl HostNeeds {
+    /// The most counters of vertices that a partition has.
+    pub(super) fn counters(&self) -> u64 {
+        counters_of_partition(self.mode, self.size.vertices)
+    }
+
     /// Divides the budget; counting takes at least `least`, on `gpus` GPUs or on the CPU.
     pub(super) fn divided(&self, least: Bytes, gpus: u64) -> Result<Division> {
         self.check_size()?;
@@ -228,7 +233,7 @@ impl HostNeeds {
             }
             CountedAt::Vertices => {
                 let sums = held::<ByRank>(self.host, vertices.into());
-                ("triangles at vertices", sums, while_counting(self.host, vertices, gpus))
+                ("triangles at vertices", sums, while_counting(self.host, self.counters(), gpus))
             }
             CountedAt::Nothing => return needs,
         };

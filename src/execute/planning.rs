@@ -54,7 +54,7 @@ impl<'a> Planning<'a> {
             estimate(&graph.size(), &choice, &machine.rates, limits.device, limits.largest_row_block)
         });
         let building = if plan.cut.mode() == Mode::Spilled { self.planner().spilled_seconds(plan) } else { 0.0 };
-        estimated.map_or_else(about, |of| of.seconds / machine.gpus.max(1) as f64) + building
+        estimated.map_or_else(about, |of| plan.passes() * of.seconds / machine.gpus.max(1) as f64) + building
     }
 
     /// `child_peak` becomes the peak memory of a METIS child. Runs in the job's threads.

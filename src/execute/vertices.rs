@@ -53,7 +53,7 @@ impl<'g> VertexSums<'g> {
             let PartitionOutline { resident: rows, numbered, locals_at, .. } = first.outline();
             let (locals_at, ranks) = (u64::from(locals_at), parallel::within(pool, || first.ranks())?);
             let size = PartitionExtent { locals: rows.locals, arcs: rows.arcs, numbered, row_block_limit: 0 };
-            let (all, held) = (VertexCounters::all(&size, locals_at), thread.backend.vertex_counters().max(1));
+            let (all, held) = (VertexCounters::all(&size, locals_at), thread.backend.footprint().counters.max(1));
             let mut opened: Option<Box<dyn PartitionSource + 's>> = None;
             loop {
                 let window = counting.next..all.min(counting.next + held);

@@ -32,7 +32,7 @@ impl PartitionsToCount<'_> {
             items.sort_by_key(|item| Reverse(known[item.part() as usize].predicted.stream));
         }
         let Session { pool, control, .. } = session;
-        let arcs = items.iter().map(|item| known[item.part() as usize].size.resident_arcs).sum();
+        let arcs = items.iter().map(|item| known[item.part() as usize].counted_arcs()).sum();
         let (task, unit) = task_of(backends, items.len() as u64, arcs, control);
         let together = control.part();
         let queue = Queue::of(items, backends.len());

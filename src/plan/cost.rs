@@ -162,12 +162,13 @@ impl Machine {
         self.streaming(arcs, decoded, if self.cached { 0.0 } else { bytes / read_bytes }, visits)
     }
 
-    /// Seconds to size partitions, build those that keep `arcs` in total, write and read their spills, copy them, and look up locals.
-    pub(super) fn spilling(&self, edges: f64, arcs: f64, visits: f64) -> f64 {
+    /// Seconds to size partitions, build those that keep `arcs` in total, write their spills, read and copy `streamed` arcs, and look up locals.
+    pub(super) fn spilling(&self, edges: f64, arcs: f64, streamed: f64, visits: f64) -> f64 {
         let Rates { cpu, gpu, size_arcs, build_arcs, write_bytes, read_bytes, .. } = self.rates;
-        let (bytes, decoded) = (SPILLED * arcs, if self.gpus > 0 { gpu.spill } else { cpu.spill });
-        let building = (arcs / (build_arcs * self.cores())).max(bytes / write_bytes);
-        edges / (size_arcs * self.cores()) + building + self.streaming(arcs, decoded, bytes / read_bytes, visits)
+        let decoded = if self.gpus > 0 { gpu.spill } else { cpu.spill };
+        let building = (arcs / (build_arcs * self.cores())).max(SPILLED * arcs / write_bytes);
+        let streaming = self.streaming(streamed, decoded, SPILLED * streamed / read_bytes, visits);
+        edges / (size_arcs * self.cores()) + building + streaming
     }
 
     pub(super) fn spills(&self, parts: u32) -> f64 {
@@ -230,7 +231,7 @@ mod tests {
     fn what_spills_take_grows_with_the_arcs_that_are_kept() {
         for gpus in [0, 1] {
             let machine = Machine { rates: Rates::default(), cores: 16, gpus, cached: true };
-            let of = |kept| machine.spilling(80e6, kept, 8000.0);
+            let of = |kept| machine.spilling(80e6, kept, kept, 8000.0);
             let sizing = 80e6 / (16.0 * machine.rates.size_arcs);
             assert!(of(800e6) - sizing > 9.0 * (of(80e6) - sizing));
         }

@@ -23,8 +23,9 @@ pub fn costs(graph: &OrientedGraph, plan: &Plan, machine: &Machine, control: &Co
     let of = |(part, work): (usize, SampledWork)| {
         let PlannedPartition { size, predicted } = plan.partitions[part];
         // The sample's sum, extrapolated to all rows of the partition.
-        let work = work.times(if work.rows == 0.0 { 0.0 } else { size.resident_arcs as f64 / work.rows });
-        let row_blocks = predicted.row_blocks as f64;
+        let passes = predicted.passes as f64;
+        let work = work.times(if work.rows == 0.0 { 0.0 } else { passes * size.resident_arcs as f64 / work.rows });
+        let row_blocks = passes * predicted.row_blocks as f64;
         let arcs = predicted.stream.get() as f64 / size_of::<u32>() as f64;
         let past = PassingRows { arcs, row_blocks, visits: size.locals as f64 * row_blocks };
         (1e9 * machine.counting(&work, past)) as u64

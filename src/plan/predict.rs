@@ -15,7 +15,9 @@ pub struct Prediction {
     pub largest_row_block: Bytes,
     /// The spill file, at most.
     pub spill: Bytes,
-    /// Bytes streamed to the device: resident rows and all row blocks; for a spilled partition an upper bound.
+    /// How often the partition is counted: once for each window of its counters of vertices.
+    pub passes: u64,
+    /// Bytes streamed to the device: resident rows and all row blocks, in each pass; for a spilled partition an upper bound.
     pub stream: Bytes,
     /// The peak of device memory; an upper bound for a spilled partition, and if the host counts.
     pub peak: Bytes,
@@ -26,6 +28,13 @@ pub struct Prediction {
 pub struct PlannedPartition {
     pub size: PartitionSize,
     pub predicted: Prediction,
+}
+
+impl PlannedPartition {
+    /// Arcs of the locals, as often as they are counted.
+    pub fn counted_arcs(&self) -> u64 {
+        self.predicted.passes * self.size.resident_arcs
+    }
 }
 
 /// A partition with `numbered` numbers.
@@ -45,13 +54,17 @@ pub fn predict(
         RowBlockRoom::UpTo(_) => layout.two_row_blocks,
     };
     let row_block_limit = layout.largest_row_block.get();
+    // With proxies, the locals have counters of their own.
+    let own = if size.proxies_kept > 0 { size.locals } else { 0 };
+    let passes = footprint.passes(u64::from(numbered) + own);
     let whole = PartitionExtent { locals: rows.locals, arcs: rows.arcs, numbered, row_block_limit };
     let predicted = Prediction {
         resident,
         row_blocks: layout.row_blocks,
         largest_row_block: layout.largest_row_block,
         spill: layout.spill,
-        stream: rows.bytes() + layout.all_row_blocks,
+        passes,
+        stream: Bytes(passes * (rows.bytes() + layout.all_row_blocks).get()),
         peak: footprint.taken(resident + overhead + row_blocks, &whole, budget),
     };
     PlannedPartition { size, predicted }

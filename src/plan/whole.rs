@@ -41,7 +41,7 @@ impl WholeWork {
         Self { arcs: self.arcs + other.arcs, words: self.words + other.words, far: self.far + other.far }
     }
 
-    fn times(self, factor: f64) -> Self {
+    pub fn times(self, factor: f64) -> Self {
         let Self { arcs, words, far } = self;
         Self { arcs: arcs * factor, words: words * factor, far: far * factor }
     }

@@ -51,12 +51,9 @@ impl CountBackend for Numbered {
         let name = format!("device {}", self.ordinal);
         Some(Device { ordinal: self.ordinal, name, budget: Bytes(1), context: Bytes(2), used: Bytes(3) })
     }
+    /// Several windows of counters for each partition.
     fn footprint(&self) -> Footprint {
-        self.cpu.footprint()
-    }
-    /// Several windows for each partition.
-    fn vertex_counters(&self) -> u64 {
-        20
+        Footprint { counters: 20, ..self.cpu.footprint() }
     }
     /// The cores peel; a device that was lost is not even asked.
     fn peels(&self, _: u64, _: u64) -> Option<u64> {
@@ -155,7 +152,7 @@ fn count_cliques(behaviours: &[Behaviour], more: &str, dir: &Path) -> Result<Run
             let begun = if let Behaviour::FailsAfter(_) = behaviour { Arc::default() } else { Arc::clone(&begun) };
             let cpu = pool.install(|| match on_edges {
                 true => Cpu::with_edges(Bytes::ZERO, graph.vertices(), graph.size().longest_row),
-                false => Cpu::with_vertices(Bytes::ZERO, graph.vertices()),
+                false => Cpu::with_vertices(Bytes::ZERO, graph.vertices(), 2 * u64::from(graph.vertices())),
             });
             Box::new(Numbered { cpu, ordinal, behaviour, begun }) as Box<dyn CountBackend>
         };

@@ -9,7 +9,7 @@ use crate::common::published::published;
 use trimill::testing::execute::plan::plan;
 use trimill::testing::execute::prepare::prepare;
 use trimill::testing::execute::verify::verify;
-use trimill::testing::report::VerifyReport;
+use trimill::testing::report::{PartitionFigures, VerifyReport};
 use trimill::testing::vertices::summary::Clustering;
 use trimill::{Control, Kind};
 use trimill_generate::{Family, generate};
@@ -54,6 +54,33 @@ fn assert_same(found: &Clustering, expected: &Clustering) {
     rounded.average_clustering_of_degree_2 = expected.average_clustering_of_degree_2;
     (rounded.average_clustering, rounded.global) = (expected.average_clustering, expected.global);
     assert_eq!(rounded, *expected);
+}
+
+/// A partition is counted once for each window of its counters at vertices: once if all fit, else as often as is planned.
+#[test]
+fn partitions_are_streamed_as_often_as_is_planned() {
+    let dir = tempfile::tempdir().unwrap();
+    let bytes = |parts: &[PartitionFigures]| parts.iter().map(|part| part.stream_bytes.get()).collect::<Vec<_>>();
+    let counted = |settings: &str| {
+        let text = format!("{}count.backend = 'cpu'\ncache.dir = 'cache'\n{settings}", input("p2p-Gnutella04.txt"));
+        let planned = plan(job(&text, dir.path()).unwrap(), None, None, &Control::silent()).unwrap();
+        (bytes(&planned.partitions), bytes(&count(&text, dir.path()).unwrap().partitions))
+    };
+    let at_vertices = "output.clustering = true\n";
+    for (settings, is_once) in [
+        ("partition = { partitioner = 'rank', parts = 11 }\nmemory.device = '200KiB'\n", false),
+        ("partition = { partitioner = 'rank', parts = 3 }\n", true),
+    ] {
+        let (total, all) = (counted(settings), counted(&(settings.to_owned() + at_vertices)));
+        assert_eq!(total.0, total.1, "{settings}");
+        assert_eq!(all.0, all.1, "{settings}");
+        assert_eq!(all == total, is_once, "{settings} {all:?}");
+    }
+    // Half of the vertices, with a counter of their own each, and most others as proxies: more counters than vertices.
+    let random = "partition = { partitioner = 'random', parts = 2 }\n";
+    let (once, again) = (counted(random), counted(&(random.to_owned() + at_vertices)));
+    assert_eq!(once.1, again.1);
+    assert!(again.0.iter().zip(&again.1).all(|(planned, counted)| planned >= counted), "{again:?}");
 }
 
 /// At vertices and on edges: the verifier counts both at once.

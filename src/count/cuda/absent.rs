@@ -1,5 +1,6 @@
 //! A GPU that this machine does not have, for plans for other machines.
 
+use trimill_counting::COUNTER_BYTES;
 use trimill_counting::{CountBackend, Detail, Device, Footprint, PartitionCounter, PartitionExtent};
 use trimill_kernels::truss::PeelingDevice;
 use trimill_kernels::{CountingMethod, Packed, packed_takes, scratch_bytes};
@@ -28,7 +29,7 @@ impl Absent {
         let lstc = settings.lstc()?;
         let absent = |name: CudaMethod, method: &dyn CountingMethod| {
             let scratch = if method.takes_encoded_rows() { scratch_bytes(budget.get()) } else { 0 };
-            Self { name, budget, footprint: footprint(method, edges, Bytes(scratch)) }
+            Self { name, budget, footprint: footprint(method, edges, scratch, 0) }
         };
         let (lstc, packed) = (absent(CudaMethod::Lstc, &lstc), absent(CudaMethod::Packed, &Packed));
         Ok(match name {
@@ -46,8 +47,10 @@ impl Absent {
     }
 
     /// Counts at vertices, too, with at most `most` bytes of counters at a time.
-    pub fn count_vertices(&mut self, vertices: u32, most: Bytes) {
-        self.footprint.apart += Bytes(counter_bytes(vertices, most, self.budget, self.budget.get()));
+    pub fn count_vertices(&mut self, of_partition: u64, most: Bytes) {
+        let counters = counter_bytes(of_partition, most, self.budget, self.budget.get());
+        self.footprint.apart += Bytes(counters);
+        self.footprint.counters = counters / COUNTER_BYTES;
     }
 }
 
