@@ -30,7 +30,7 @@ pub use random::random;
 
 use trimill_system::Bytes;
 
-/// The most parts that [`metis::assign`] and [`file::read`] allow.
+/// The most parts of an assignment.
 pub const MAX_PARTS: u32 = 1 << 20;
 
 /// A graph for METIS: the rows of an oriented graph, in which each undirected edge is stored once, at one of its ends.

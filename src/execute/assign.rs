@@ -1,6 +1,5 @@
 //! Assigns the vertices of an oriented graph to parts, by one of the partitioners.
 
-use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -125,7 +124,7 @@ impl Assigner<'_> {
         let options = MetisOptions {
             parts,
             seed: job.settings.partition.seed(),
-            contract: job.settings.partition.metis.contract.map(NonZeroU32::get),
+            contract: job.settings.partition.metis.contract,
             host_memory: host.budget(),
             beside: session.host_needs(graph, job.settings.mode()).floor_of_planning(),
             work_dir,
