@@ -84,7 +84,6 @@ mod orient;
 mod outputs;
 mod paths;
 mod plan;
-mod planes;
 mod prepare;
 mod rates;
 mod report;

@@ -8,6 +8,7 @@ mod encoded;
 mod footprint;
 mod numbers;
 mod peeling;
+pub mod planes;
 mod sections;
 mod words;
 

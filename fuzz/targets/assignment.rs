@@ -1,8 +1,11 @@
 //! Assignment files: the first three bytes give what the graph declares, the rest is the file.
 
+use std::path::Path;
+
+use trimill::testing::control::Control;
 use trimill::testing::error::Kind;
+use trimill::testing::input::assignment::{Declared, read};
 use trimill_partitioners::MAX_PARTS;
-use trimill_partitioners::file::{Declared, read};
 
 use super::{Place, first};
 
@@ -21,8 +24,9 @@ pub(super) fn check(place: &Place, bytes: &[u8]) {
     let sparse = flags & 2 != 0;
     let declared =
         Declared { lines: (!sparse).then_some(lines), first_id, vertices, compact: &compact, original: &original };
+    let read = |path: &Path| read(path, declared, MAX_PARTS, place.dir(), &Control::silent());
     let path = place.write("parts.txt", bytes);
-    let found = match read(&path, declared) {
+    let found = match read(&path) {
         Ok(found) => found,
         Err(error) => {
             assert_eq!(error.kind(), Kind::Data, "{error}");
@@ -36,6 +40,6 @@ pub(super) fn check(place: &Place, bytes: &[u8]) {
         let line = |(id, part): (u32, &u32)| format!("{}\t{part}\n", original(id));
         let text: String = (0..).zip(&found.assignment).map(line).collect();
         let path = place.write("again.txt", text);
-        assert_eq!(read(&path, declared).expect("written lines").assignment, found.assignment);
+        assert_eq!(read(&path).expect("written lines").assignment, found.assignment);
     }
 }

@@ -97,7 +97,7 @@ impl InputFile {
     fn stored(path: &Path, file: Storage, spooled: bool) -> Result<Self> {
         let bytes = file.length().map_err(|e| Error::read(path, e))?;
         if bytes == 0 {
-            return Err(Error::data(path, "is empty and holds no arcs").expected("a file that holds a graph"));
+            return Err(Error::data(path, "is empty").expected("a file that holds a graph"));
         }
         let (member, compression, zstd_window) = (None, None, WIDEST_ZSTD);
         let mut input = Self { path: path.to_path_buf(), member, file, bytes, compression, zstd_window, spooled };

@@ -10,6 +10,7 @@ mod archive;
 pub mod arcs;
 #[cfg(feature = "parquet")]
 mod arrow;
+pub mod assignment;
 mod batch;
 mod binary;
 mod bvgraph;

@@ -183,7 +183,7 @@ impl Reader for PairStream {
     fn scan(&self, sink: &dyn ArcSink, control: &Control, task: &Task) -> Result<u64> {
         let arcs = self.0.by_all_threads(|pipe| pipe, |pipe| self.deliver(pipe, sink, control, task))?;
         if self.bytes() == 0 {
-            return Err(Error::data(&self.0.path, "is empty and holds no arcs").expected("pairs of u32"));
+            return Err(Error::data(&self.0.path, "is empty").expected("pairs of u32"));
         }
         Ok(arcs)
     }

@@ -8,7 +8,7 @@
 //! | contiguous, by vertices | [`contiguous_vertices`] | LSTC: chunks of equal numbers of vertices |
 //! | contiguous, by weight | [`contiguous_by_weight`] | the same with chunks of equal weight, such as arcs |
 //! | METIS | [`metis::assign`] | Karypis and Kumar, 'A fast and high quality multilevel scheme', 1998 |
-//! | file | [`file::read`] | the format of METIS and KaMinPar |
+//! | file | `assignment::read` of `trimill-input` | the format of METIS and KaMinPar |
 //!
 //! An assignment is a `Vec<u32>`: entry `id` is the part of vertex `id`. Ids are `0..n` in the input's order, so a crawl's locality is kept. It
 //! depends on its arguments only, never on the number of threads. A part may be empty. Only METIS takes a graph: [`RowsById`].
@@ -19,7 +19,6 @@ struct Readme;
 
 pub mod build;
 mod contiguous;
-pub mod file;
 pub mod metis;
 pub mod partition;
 mod random;
@@ -30,7 +29,7 @@ pub use random::random;
 
 use trimill_system::Bytes;
 
-/// The most parts that [`metis::assign`] and [`file::read`] allow.
+/// The most parts of an assignment.
 pub const MAX_PARTS: u32 = 1 << 20;
 
 /// A graph for METIS: the rows of an oriented graph, in which each undirected edge is stored once, at one of its ends.

@@ -23,6 +23,7 @@ mod symmetric;
 
 use std::fs::File;
 use std::io;
+use std::num::NonZeroU32;
 use std::path::Path;
 use std::process::Stdio;
 use std::thread::sleep;
@@ -30,7 +31,7 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use crate::{MAX_PARTS, RowsById, contiguous_by_weight};
+use crate::{RowsById, contiguous_by_weight};
 use trimill_system::child::{Helper, ending};
 use trimill_system::{Bytes, Control, Error, Result};
 
@@ -39,12 +40,12 @@ pub use limits::{BYTES_PER_ARC, MOST_ARCS};
 
 #[derive(Clone)]
 pub struct MetisOptions<'a> {
-    /// The number of parts, 1 to [`MAX_PARTS`].
+    /// The number of parts, 1 or more.
     pub parts: u32,
     /// The same seed on the same graph gives the same assignment.
     pub seed: u64,
     /// `Some(k)`: every run of `k` consecutive vertices (such as a host's pages) is contracted to one vertex, so all go to one part.
-    pub contract: Option<u32>,
+    pub contract: Option<NonZeroU32>,
     pub host_memory: Bytes,
     /// What this process takes of `host_memory` while METIS runs.
     pub beside: Bytes,
@@ -71,18 +72,11 @@ pub struct MetisAssignment {
 }
 
 /// Assigns the vertices of `graph` to parts by METIS. Starts no child if there is nothing to decide: one part, at least as many parts as (contracted)
-/// vertices, or no edges between these. Errors: 0 parts, more than [`MAX_PARTS`], or runs of 0 vertices; a graph that exceeds METIS's limits
-/// or the budget; files that cannot be written; a child that cannot be started or ends without an assignment; a request to stop.
+/// vertices, or no edges between these. Errors: a graph that exceeds METIS's limits or the budget; files that cannot be written; a child that
+/// cannot be started or ends without an assignment; a request to stop.
 pub fn assign(graph: &RowsById, options: &MetisOptions<'_>) -> Result<MetisAssignment> {
     let parts = options.parts;
-    let run = options.contract.unwrap_or(1);
-    if parts == 0 || parts > MAX_PARTS {
-        let found = format!("{parts} parts for the partitioner metis");
-        return Err(Error::usage(found).expected(format!("1 to {MAX_PARTS}")));
-    }
-    if run == 0 {
-        return Err(Error::usage("runs of 0 vertices to contract").expected("--metis-contract 1 or more"));
-    }
+    let run = options.contract.map_or(1, NonZeroU32::get);
     let coarse_vertices = graph.vertices().div_ceil(run);
     let (coarse, child_peak_bytes) = if parts == 1 {
         (vec![0; coarse_vertices as usize], 0)

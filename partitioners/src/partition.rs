@@ -1,7 +1,6 @@
 //! Partitions: which vertices are local, how large each is, what it keeps.
 
 pub mod assignment;
-mod bit_counter;
 pub mod cuts;
 pub mod kept;
 mod lists;

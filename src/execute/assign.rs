@@ -1,12 +1,10 @@
 //! Assigns the vertices of an oriented graph to parts, by one of the partitioners.
 
-use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use rayon::prelude::*;
 use trimill_partitioners as partitioners;
-use trimill_partitioners::file::{Declared, FileAssignment};
 use trimill_partitioners::metis::MetisOptions;
 use trimill_partitioners::{MAX_PARTS, RowsById};
 
@@ -16,6 +14,7 @@ use crate::job::{Partitioner, Parts};
 use crate::plan::sets::VertexInfo;
 use crate::plan::{Assign, Plan};
 use trimill_graph::Direction;
+use trimill_input::assignment::{self, Declared, FileAssignment};
 use trimill_input::identity::Watched;
 use trimill_partitioners::partition::assignment::Assignment;
 use trimill_system::mapped::zeros;
@@ -125,7 +124,7 @@ impl Assigner<'_> {
         let options = MetisOptions {
             parts,
             seed: job.settings.partition.seed(),
-            contract: job.settings.partition.metis.contract.map(NonZeroU32::get),
+            contract: job.settings.partition.metis.contract,
             host_memory: host.budget(),
             beside: session.host_needs(graph, job.settings.mode()).floor_of_planning(),
             work_dir,
@@ -157,7 +156,7 @@ impl Assigner<'_> {
     }
 
     fn read(&self, path: &Path) -> Result<FileAssignment> {
-        let graph = self.planning.graph;
+        let Planning { session, graph, .. } = self.planning;
         let ids = graph.ids()?;
         let declared = Declared {
             lines: graph.declared_lines(),
@@ -167,7 +166,7 @@ impl Assigner<'_> {
             original: &|id| ids.original(id),
         };
         let watched = Watched::new(path).ok().flatten();
-        let found = partitioners::file::read(path, declared);
+        let found = assignment::read(path, declared, MAX_PARTS, &session.work_dir, &session.control);
         watched.map_or(Ok(()), |watched| watched.unchanged())?;
         found
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::ends::{FallingEnd, vertex};
 use super::falling::{EdgeValues, TOGETHER, TakenTriangles};
 use super::neighbours::{FALLS, FELL, Neighbours, VERTEX};
-use crate::planes::each_bit;
+use trimill_counting::planes::each_bit;
 use trimill_system::mapped::{prefetch, zeros};
 
 /// Entries of a row that are put into the table, and removed again, in the time of one look-up by galloping.

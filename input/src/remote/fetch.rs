@@ -231,7 +231,7 @@ fn failed(name: &Path, error: &object_store::Error) -> Error {
     let failed = Error::data(name, format!("cannot be read ({})", cause(error)));
     match status(error) {
         Some(StatusCode::RANGE_NOT_SATISFIABLE) => {
-            Error::data(name, "is empty and holds no arcs").expected("a file that holds a graph")
+            Error::data(name, "is empty").expected("a file that holds a graph")
         }
         Some(StatusCode::NOT_FOUND) => {
             failed.advice("check the URL; it may name one object, or in S3 a prefix of several, which ends with /")

@@ -164,7 +164,7 @@ fn answers_that_are_wrong_are_never_read_as_right_ones() {
     for (status, said) in [
         (404, "cannot be read (404 Not Found); check the URL"),
         (403, "cannot be read (403 Forbidden); check the URL, its user, and whether it has expired"),
-        (416, "is empty and holds no arcs"),
+        (416, "is empty"),
     ] {
         let server = Server::start(move |_| Answer::status(status));
         let error = opened(&server.url("a")).unwrap_err().to_string();

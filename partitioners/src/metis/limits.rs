@@ -20,7 +20,7 @@ pub(super) fn check(arcs: u64, at_least: bool, vertices: u32, options: &MetisOpt
     }
     let at_least = if at_least { "at least " } else { "" };
     let (graph, coarser) = match options.contract {
-        Some(run) if run > 1 => (
+        Some(run) if run.get() > 1 => (
             format!("{vertices} runs of {run} vertices with {at_least}{arcs} arcs between them"),
             format!("--metis-contract with more than {run}"),
         ),

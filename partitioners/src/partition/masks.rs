@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 
 use super::assignment::Assignment;
-use super::bit_counter::BitCounter;
 use super::prune::Prune;
 use super::{GraphPasses, RUN};
+use trimill_counting::planes::{self, EMPTY, FULL, Planes};
 use trimill_graph::{Direction, RowRun};
 use trimill_system::control::Task;
 use trimill_system::{Result, parallel};
@@ -22,6 +22,43 @@ struct MaskWords {
     induced: AtomicU64,
     /// The partitions in which it is a successor of a local; after [`Masks::sweep`], those that keep it.
     reached: AtomicU64,
+}
+
+/// In how many words each bit is set.
+struct BitCounter {
+    waiting: [u64; 4],
+    planes: Planes,
+    /// Of those in the planes, and waiting for them.
+    words: u32,
+    totals: [u64; 64],
+}
+
+impl BitCounter {
+    const ZERO: Self = Self { waiting: [0; 4], planes: EMPTY, words: 0, totals: [0; 64] };
+
+    #[inline(always)]
+    fn add(&mut self, word: u64) {
+        self.waiting[self.words as usize % 4] = word;
+        self.words += 1;
+        if self.words.is_multiple_of(4) {
+            planes::add_four(&mut self.planes, self.waiting);
+            if self.words > FULL - 4 {
+                self.settle();
+            }
+        }
+    }
+
+    #[cold]
+    fn settle(&mut self) {
+        planes::take_all(&mut self.planes, &mut self.totals);
+        self.words = 0;
+    }
+
+    fn totals(mut self) -> [u64; 64] {
+        self.waiting[..self.words as usize % 4].iter().for_each(|&word| planes::add(&mut self.planes, word));
+        self.settle();
+        self.totals
+    }
 }
 
 struct Masks<'a> {
@@ -124,7 +161,7 @@ impl<'a> Masks<'a> {
         self.passes.pass(Direction::Rising, |block| {
             let of_run = |run: Range<u32>| {
                 self.passes.control.check()?;
-                let (mut counters, mut resident_arcs) = (<[BitCounter; 4]>::default(), [0; 64]);
+                let (mut counters, mut resident_arcs) = ([BitCounter::ZERO; 4], [0; 64]);
                 run.for_each(|rank| self.count_row(rank, block.row(rank), &mut counters, &mut resident_arcs));
                 let [proxies_induced, arcs_induced, proxies_kept, arcs_kept] = counters.map(BitCounter::totals);
                 Ok([proxies_induced, arcs_induced, proxies_kept, arcs_kept, resident_arcs])

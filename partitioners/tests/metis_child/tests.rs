@@ -1,5 +1,6 @@
 //! The list of tests, and tests of the assignments and of refused graphs.
 
+use std::num::NonZeroU32;
 use std::sync::LazyLock;
 
 use tempfile::TempDir;
@@ -23,7 +24,7 @@ pub(crate) const ALL: &[Test] = &[
     ("every_number_of_parts", every_number_of_parts),
     ("nothing_to_decide_needs_no_child", nothing_to_decide_needs_no_child),
     ("runs_beyond_the_budget_are_refused", runs_beyond_the_budget_are_refused),
-    ("wrong_options", wrong_options),
+    ("a_work_dir_that_is_missing", a_work_dir_that_is_missing),
     ("a_child_killed_by_a_signal_is_an_error", endings::a_child_killed_by_a_signal_is_an_error),
     ("a_child_heeds_signals_that_its_parent_ignores", endings::a_child_heeds_signals_that_its_parent_ignores),
     ("sigterm_at_any_moment_is_an_error", endings::sigterm_at_any_moment_is_an_error),
@@ -48,6 +49,10 @@ pub(crate) fn options(parts: u32, dir: &TempDir) -> MetisOptions<'_> {
         helper: &HELPER,
         control: &SILENT,
     }
+}
+
+fn contracted(parts: u32, run: u32, dir: &TempDir) -> MetisOptions<'_> {
+    MetisOptions { contract: NonZeroU32::new(run), ..options(parts, dir) }
 }
 
 pub(crate) fn assert_empty(dir: &TempDir) {
@@ -84,12 +89,12 @@ fn a_ring_of_cliques_is_cut_at_its_joints() {
 fn contraction_keeps_runs_together() {
     let (dir, graph) = (TempDir::new().unwrap(), ring_of_cliques(24, 20));
     for run in [1, 4, 10, 20, 40] {
-        let assignment = found(&graph, &MetisOptions { contract: Some(run), ..options(4, &dir) }, &dir);
+        let assignment = found(&graph, &contracted(4, run, &dir), &dir);
         assert!((4..=8).contains(&assignment.cut), "runs of {run}: {} of 24 joints", assignment.cut);
         assert!(runs_are_whole(&assignment.parts, run as usize));
     }
     // A run length that does not divide the cliques: the best cut is worse, but runs stay together.
-    let assignment = found(&graph, &MetisOptions { contract: Some(7), ..options(4, &dir) }, &dir);
+    let assignment = found(&graph, &contracted(4, 7, &dir), &dir);
     assert!(runs_are_whole(&assignment.parts, 7));
 }
 
@@ -101,7 +106,7 @@ fn runs_without_outer_edges_fill_the_lightest_parts() {
         edges.extend((1..10).map(|v| (alone, alone + v)));
     }
     let graph = oriented(240, &edges);
-    let assignment = found(&graph, &MetisOptions { contract: Some(10), ..options(3, &dir) }, &dir);
+    let assignment = found(&graph, &contracted(3, 10, &dir), &dir);
     assert!((3..=6).contains(&assignment.cut), "{} of 12 joints", assignment.cut);
     let mut weights = [0; 3];
     (0..).zip(&assignment.parts).for_each(|(id, &part)| weights[part as usize] += graph.row(id).len() + 1);
@@ -136,7 +141,7 @@ fn every_number_of_parts() {
     for graph in [ring_of_cliques(4, 3), oriented(9, &[(0, 8)]), oriented(5, &[(0, 1), (0, 2), (0, 3), (0, 4)])] {
         for parts in (1..=graph.vertices() + 1).chain([1000]) {
             found(&graph, &options(parts, &dir), &dir);
-            found(&graph, &MetisOptions { contract: Some(2), ..options(parts, &dir) }, &dir);
+            found(&graph, &contracted(parts, 2, &dir), &dir);
         }
     }
     let scrambled = scrambled(400, 3);
@@ -147,17 +152,16 @@ fn nothing_to_decide_needs_no_child() {
     let dir = TempDir::new().unwrap();
     let none = dir.path().join("none");
     let helper = Helper::metis(none.clone());
-    let no_helper =
-        |parts, contract| MetisOptions { helper: &helper, work_dir: &none, contract, ..options(parts, &dir) };
+    let no_helper = |parts, run| MetisOptions { helper: &helper, work_dir: &none, ..contracted(parts, run, &dir) };
     let graph = ring_of_cliques(4, 5);
-    assert_eq!(found(&graph, &no_helper(1, None), &dir).parts, [0; 20]);
-    assert_eq!(found(&graph, &no_helper(20, None), &dir).parts, (0..20).collect::<Vec<_>>());
-    assert_eq!(found(&graph, &no_helper(9, Some(5)), &dir).parts[..6], [0, 0, 0, 0, 0, 1]);
-    assert_eq!(found(&graph, &no_helper(3, Some(u32::MAX)), &dir).parts, [0; 20]);
-    assert_eq!(found(&oriented(6, &[]), &no_helper(3, None), &dir).parts, [0, 0, 1, 1, 2, 2]);
-    assert!(found(&oriented(0, &[]), &no_helper(3, None), &dir).parts.is_empty());
+    assert_eq!(found(&graph, &no_helper(1, 1), &dir).parts, [0; 20]);
+    assert_eq!(found(&graph, &no_helper(20, 1), &dir).parts, (0..20).collect::<Vec<_>>());
+    assert_eq!(found(&graph, &no_helper(9, 5), &dir).parts[..6], [0, 0, 0, 0, 0, 1]);
+    assert_eq!(found(&graph, &no_helper(3, u32::MAX), &dir).parts, [0; 20]);
+    assert_eq!(found(&oriented(6, &[]), &no_helper(3, 1), &dir).parts, [0, 0, 1, 1, 2, 2]);
+    assert!(found(&oriented(0, &[]), &no_helper(3, 1), &dir).parts.is_empty());
     let pairs = oriented(8, &[(0, 1), (2, 3), (4, 5), (6, 7)]);
-    assert_eq!(found(&pairs, &no_helper(2, Some(2)), &dir).parts, [0, 0, 0, 0, 1, 1, 1, 1]);
+    assert_eq!(found(&pairs, &no_helper(2, 2), &dir).parts, [0, 0, 0, 0, 1, 1, 1, 1]);
 }
 
 #[track_caller]
@@ -170,19 +174,15 @@ pub(crate) fn assert_refused(error: Error, kind: Kind, words: &[&str]) {
 fn runs_beyond_the_budget_are_refused() {
     // 24 runs in a ring: 48 arcs, 3600 bytes.
     let (dir, graph) = (TempDir::new().unwrap(), ring_of_cliques(24, 20));
-    let tight = |bytes| MetisOptions { contract: Some(20), host_memory: Bytes(bytes), ..options(4, &dir) };
+    let tight = |bytes| MetisOptions { host_memory: Bytes(bytes), ..contracted(4, 20, &dir) };
     assert_eq!(found(&graph, &tight(3600), &dir).cut, 4);
     let error = assign(&graph, &tight(3599)).unwrap_err();
     assert_refused(error, Kind::Resource, &["3600 bytes", "24 runs of 20 vertices with 48 arcs", "more than 20"]);
     assert_empty(&dir);
 }
 
-fn wrong_options() {
+fn a_work_dir_that_is_missing() {
     let (dir, graph) = (TempDir::new().unwrap(), ring_of_cliques(3, 3));
-    assert_refused(assign(&graph, &options(0, &dir)).unwrap_err(), Kind::Usage, &["0 parts", "1 to 1048576"]);
-    assert_refused(assign(&graph, &options(1 << 21, &dir)).unwrap_err(), Kind::Usage, &["2097152 parts"]);
-    let contract = MetisOptions { contract: Some(0), ..options(2, &dir) };
-    assert_refused(assign(&graph, &contract).unwrap_err(), Kind::Usage, &["--metis-contract 1"]);
     let nowhere = dir.path().join("nowhere");
     let nowhere = MetisOptions { work_dir: &nowhere, ..options(2, &dir) };
     assert_refused(assign(&graph, &nowhere).unwrap_err(), Kind::Resource, &["nowhere", "--work-dir"]);

@@ -14,8 +14,8 @@ use super::probe::{before, mark, unmark};
 use super::vertices::{Corners, HostVertexCounters, TotalOnly};
 use super::worker::{CpuWorker, LocalsRun};
 use crate::count::successors::SuccessorRows;
-use crate::planes::each_bit;
 use trimill_counting::Resident;
+use trimill_counting::planes::each_bit;
 use trimill_system::mapped::prefetch_all;
 use trimill_system::{Bytes, parallel};
 

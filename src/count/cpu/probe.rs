@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytemuck::cast_slice;
 
 use super::pack;
-use crate::planes::each_bit;
+use trimill_counting::planes::each_bit;
 
 /// Words of a row, and their places: a word at place `i` is for the 64 numbers from `64 * i` on.
 #[derive(Clone, Copy)]

@@ -15,7 +15,7 @@ pub(super) use row::{OfRow, RowCounters};
 use super::probe::{
     NonEmptyWords, common, common_of_four, each_marked, marked_words, probe, probe_words, words_in_common,
 };
-use crate::planes::each_bit;
+use trimill_counting::planes::each_bit;
 use trimill_system::Bytes;
 use trimill_system::mapped::zeros;
 

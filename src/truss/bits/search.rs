@@ -4,9 +4,9 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::{BitRowView, NeighbourBits, larger};
-use crate::planes::{self, FULL, Planes, each_bit};
 use crate::truss::ends::{FallingEnd, vertex};
 use crate::truss::falling::{EdgeValues, TOGETHER, TakenTriangles};
+use trimill_counting::planes::{self, FULL, Planes, each_bit};
 use trimill_system::mapped::{prefetch, zeros};
 
 /// A row less than `MUCH_LONGER` times as long as the row in the table is read whole; longer ones are searched for the table's words.

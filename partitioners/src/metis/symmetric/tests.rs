@@ -1,6 +1,7 @@
 //! The symmetric graph against a simple construction from all pairs.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::Path;
 
 use proptest::prelude::*;
@@ -11,7 +12,7 @@ use trimill_system::{Bytes, Kind};
 
 /// With memory for `most` arcs.
 fn built(graph: &RowsById, run: u32, most: u64, control: &Control) -> Result<Symmetric> {
-    let (contract, host_memory, beside) = (Some(run), Bytes(most * limits::BYTES_PER_ARC), Bytes::ZERO);
+    let (contract, host_memory, beside) = (NonZeroU32::new(run), Bytes(most * limits::BYTES_PER_ARC), Bytes::ZERO);
     let (work_dir, helper) = (Path::new("none"), &Helper::metis("none".into()));
     let options = MetisOptions { parts: 4, seed: 1, contract, host_memory, beside, work_dir, helper, control };
     build(graph, run, &options)

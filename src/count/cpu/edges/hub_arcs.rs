@@ -11,7 +11,7 @@ use super::context::{Around, FoundByHead};
 use super::packed::{PackedRow, PackedRows};
 use crate::count::cpu::hubs::MOST;
 use crate::count::cpu::postponed::PostponedArc;
-use crate::planes::{self, FULL, Planes};
+use trimill_counting::planes::{self, FULL, Planes};
 use trimill_system::Bytes;
 
 /// Prefetch distance for rows, in arcs; their bounds are prefetched twice as far ahead.

@@ -2,7 +2,7 @@
 
 use crate::count::cpu::pack;
 use crate::count::cpu::probe::marked_of;
-use crate::planes::{self, FULL, Planes};
+use trimill_counting::planes::{self, FULL, Planes};
 use trimill_system::Bytes;
 
 /// The fewest entries a word, on average, for a row to have planes.

@@ -1,7 +1,7 @@
-//! A worker's own counters, for the hubs. The first hubs, corners of most triangles, are counted 64 at a time, by bit planes ([`crate::planes`]).
+//! A worker's own counters, for the hubs. The first hubs, corners of most triangles, are counted 64 at a time, by bit planes ([`planes`]).
 
 use crate::count::cpu::probe::NonEmptyWords;
-use crate::planes::{self, EMPTY, FULL, Planes};
+use trimill_counting::planes::{self, EMPTY, FULL, Planes};
 use trimill_system::Bytes;
 
 /// 64 counters in one cache line.

@@ -3,7 +3,7 @@
 use super::Corners;
 use super::near::WordCounters;
 use crate::count::cpu::probe::{NonEmptyWords, each_marked, marked_words};
-use crate::planes;
+use trimill_counting::planes;
 use trimill_system::Bytes;
 
 #[derive(Debug, Default)]

@@ -4,18 +4,15 @@
 //! - one column: line `i` (from 0) is the part of vertex `first_id + i`, for every declared vertex, isolated or not. Only if ids are dense.
 //! - two columns (blanks, tabs or a comma between): an original id and its part, in any order; isolated vertices may be missing.
 //!
-//! Lines that begin with `#` or `%`, and blank lines at the end, are skipped. The file is read once, sequentially, through a buffer of 1
-//! MiB; the result, which also marks vertices without a line yet, takes 4 bytes per vertex.
+//! Lines that begin with `#` or `%`, and blank lines at the end, are skipped. The file, which may be compressed, is read once, sequentially; the
+//! result, which also marks vertices without a line yet, takes 4 bytes per vertex.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use crate::MAX_PARTS;
-use trimill_system::{Error, Result};
-
-/// Enough for two numbers of 20 digits with many blanks, or a comment. Other kinds of files fail early by this limit.
-const LONGEST_LINE: u64 = 1 << 16;
+use super::file::InputFile;
+use super::head::Head;
+use super::number::{columns, describe, shown, whole};
+use trimill_system::{Control, Error, Result};
 
 /// Marks a vertex without a line so far; larger than every allowed part.
 const UNSEEN: u32 = u32::MAX;
@@ -46,39 +43,38 @@ impl Declared<'_> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileAssignment {
     pub assignment: Vec<u32>,
-    /// The largest part in the file plus one, lines of isolated vertices included; at most [`MAX_PARTS`].
+    /// The largest part in the file plus one, lines of isolated vertices included.
     pub parts: u32,
 }
 
-/// Reads the assignment file at `path`. Errors, `Kind::Data` with path and line: unreadable or empty, no number or a negative one, a part of
-/// [`MAX_PARTS`] or more, one and two columns mixed, blank lines before the end, too few or many lines, a vertex with no line or several.
-pub fn read(path: &Path, declared: Declared<'_>) -> Result<FileAssignment> {
-    let unreadable = |error| Error::read(path, error);
-    let mut lines = BufReader::with_capacity(1 << 20, File::open(path).map_err(unreadable)?);
-    let mut reading = AssignmentReader::new(declared);
-    let (mut text, mut number) = (Vec::new(), 0);
-    loop {
-        text.clear();
-        let read = lines.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut text).map_err(unreadable)?;
-        if read == 0 {
-            return reading.finish(number).map_err(|error| error.at(path));
-        }
-        number += 1;
-        let taken = if read as u64 == LONGEST_LINE {
-            Err(wrong(format!("a line of {LONGEST_LINE} bytes or more")).expected(ONE_OR_TWO))
-        } else {
-            reading.take(text.trim_ascii(), number)
-        };
-        taken.map_err(|error| error.at(path).at_line(number))?;
+/// Reads the assignment file at `path`; a pipe is first copied to `work_dir`. Errors, `Kind::Data` with path and line: unreadable or empty, no
+/// number or a negative one, a part of `most_parts` or more, one and two columns mixed, blank lines before the end, too few or many lines, a
+/// vertex with no line or several.
+pub fn read(
+    path: &Path,
+    declared: Declared<'_>,
+    most_parts: u32,
+    work_dir: &Path,
+    control: &Control,
+) -> Result<FileAssignment> {
+    let opened = InputFile::open(path).map_err(|error| error.expected("a file that assigns the vertices"))?;
+    let file = opened.or_else(|pipe| InputFile::copied(pipe, work_dir, control))?;
+    let (mut head, mut reading) = (Head::new(&file)?, AssignmentReader::new(declared, most_parts));
+    while let Some(line) = head.next()? {
+        reading.take(line.trim_ascii()).map_err(|error| head.error_of(error))?;
     }
+    reading.finish().map_err(|error| error.at(path))
 }
 
 const ONE_OR_TWO: &str = "a part number, or an id and a part number";
 
 struct AssignmentReader<'a> {
     declared: Declared<'a>,
+    most_parts: u32,
     assignment: Vec<u32>,
     columns: Option<usize>,
+    /// The line that is being read, from 1.
+    line: u64,
     data_lines: u64,
     /// The first of the blank lines just read; a line with numbers after them is an error.
     blank: Option<u64>,
@@ -86,15 +82,16 @@ struct AssignmentReader<'a> {
 }
 
 impl<'a> AssignmentReader<'a> {
-    fn new(declared: Declared<'a>) -> Self {
+    fn new(declared: Declared<'a>, most_parts: u32) -> Self {
         let assignment = vec![UNSEEN; declared.vertices as usize];
-        Self { declared, assignment, columns: None, data_lines: 0, blank: None, largest: 0 }
+        Self { declared, most_parts, assignment, columns: None, line: 0, data_lines: 0, blank: None, largest: 0 }
     }
 
-    /// Reads line `number`, which is trimmed.
-    fn take(&mut self, line: &[u8], number: u64) -> Result<()> {
+    /// Takes the next line, which is trimmed.
+    fn take(&mut self, line: &[u8]) -> Result<()> {
+        self.line += 1;
         if line.is_empty() {
-            self.blank.get_or_insert(number);
+            self.blank.get_or_insert(self.line);
             return Ok(());
         }
         if matches!(line[0], b'#' | b'%') {
@@ -104,14 +101,21 @@ impl<'a> AssignmentReader<'a> {
             let found = format!("a line with numbers after the blank line {blank}");
             return Err(wrong(found).expected("blank lines at the end only"));
         }
-        let (first, second) = columns(line)?;
+        let mut fields = columns(line);
+        let (Some(first), second, None) = (fields.next(), fields.next(), fields.next()) else {
+            return Err(wrong(format!("'{}'", shown(line))).expected(ONE_OR_TWO));
+        };
         self.same_columns(if second.is_some() { 2 } else { 1 })?;
         let id = match second {
             None => self.next_id()?,
-            Some(_) => self.known_id(whole(first, "id")?)?,
+            Some(_) => self.known_id(number(first, "id")?)?,
         };
         self.data_lines += 1;
-        let part = part(second.unwrap_or(first))?;
+        let part = number(second.unwrap_or(first), "part")?;
+        if part >= u64::from(self.most_parts) {
+            return Err(wrong(format!("the part {part}")).expected(format!("a part below {}", self.most_parts)));
+        }
+        let part = part as u32;
         self.largest = self.largest.max(part);
         let Some(compact) = (self.declared.compact)(id) else { return Ok(()) };
         let place = self
@@ -159,8 +163,7 @@ impl<'a> AssignmentReader<'a> {
         }
     }
 
-    /// `number`: how many lines the file has.
-    fn finish(self, number: u64) -> Result<FileAssignment> {
+    fn finish(self) -> Result<FileAssignment> {
         let Declared { lines, vertices, original, .. } = self.declared;
         if self.data_lines == 0 && (vertices > 0 || lines.is_some_and(|lines| lines > 0)) {
             return Err(wrong("no assignment in it: the file has no line with numbers")
@@ -170,13 +173,13 @@ impl<'a> AssignmentReader<'a> {
             && self.data_lines < lines
         {
             let found = format!("too few lines: {} with a part number", self.data_lines);
-            return Err(wrong(found).at_line(number).expected(self.declared.all_lines(lines)));
+            return Err(wrong(found).at_line(self.line).expected(self.declared.all_lines(lines)));
         }
         if let Some(compact) = self.assignment.iter().position(|&part| part == UNSEEN) {
             let missing = self.assignment.iter().filter(|&&part| part == UNSEEN).count();
             let id = original(compact as u32);
             let found = format!("{missing} vertices with edges have no line; the first is the vertex {id}");
-            return Err(wrong(found).at_line(number).expected(format!("{vertices} vertices with a part")));
+            return Err(wrong(found).at_line(self.line).expected(format!("{vertices} vertices with a part")));
         }
         Ok(FileAssignment { assignment: self.assignment, parts: self.largest + 1 })
     }
@@ -186,43 +189,9 @@ fn wrong(found: impl Into<String>) -> Error {
     Error::data("", found)
 }
 
-fn columns(line: &[u8]) -> Result<(&[u8], Option<&[u8]>)> {
-    let mut fields = line.split(|&b| b.is_ascii_whitespace() || b == b',').filter(|field| !field.is_empty());
-    match (fields.next(), fields.next(), fields.next()) {
-        (Some(first), second, None) => Ok((first, second)),
-        _ => Err(wrong(format!("'{}'", shown(line))).expected(ONE_OR_TWO)),
-    }
-}
-
-fn part(field: &[u8]) -> Result<u32> {
-    let number = whole(field, "part")?;
-    if number >= u64::from(MAX_PARTS) {
-        return Err(wrong(format!("the part {number}")).expected(format!("a part below {MAX_PARTS}")));
-    }
-    Ok(number as u32)
-}
-
-fn whole(field: &[u8], what: &str) -> Result<u64> {
-    let refused = |how: &str| {
-        let found = format!("'{}', {how}", shown(field));
-        Err(wrong(found).expected(format!("{what} numbers in decimal digits, from 0")))
-    };
-    if field.strip_prefix(b"-").is_some_and(|rest| !rest.is_empty() && rest.iter().all(u8::is_ascii_digit)) {
-        return refused("a negative number");
-    }
-    if !field.iter().all(u8::is_ascii_digit) {
-        return refused("which is not a whole number");
-    }
-    let value: Option<u64> = std::str::from_utf8(field).ok().and_then(|digits| digits.parse().ok());
-    value.map_or_else(|| refused("a number of more than 64 bits"), Ok)
-}
-
-fn shown(bytes: &[u8]) -> String {
-    let mut text = bytes[..bytes.len().min(40)].escape_ascii().to_string();
-    if bytes.len() > 40 {
-        text.push_str("...");
-    }
-    text
+fn number(field: &[u8], what: &str) -> Result<u64> {
+    let refused = || wrong(describe(field)).expected(format!("{what} numbers in decimal digits, from 0"));
+    whole(field).ok_or_else(refused)
 }
 
 #[cfg(test)]

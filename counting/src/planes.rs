@@ -4,15 +4,15 @@
 const PLANES: usize = 8;
 
 /// The number of additions after which the planes may overflow.
-pub(crate) const FULL: u32 = (1 << PLANES) - 1;
+pub const FULL: u32 = (1 << PLANES) - 1;
 
-pub(crate) type Planes = [u64; PLANES];
+pub type Planes = [u64; PLANES];
 
-pub(crate) const EMPTY: Planes = [0; PLANES];
+pub const EMPTY: Planes = [0; PLANES];
 
 /// Adds 1 to the counter of each bit that is set.
 #[inline(always)]
-pub(crate) fn add(planes: &mut Planes, bits: u64) {
+pub fn add(planes: &mut Planes, bits: u64) {
     let mut carry = bits;
     let mut carry_into = |plane: &mut u64| {
         let next = *plane & carry;
@@ -30,7 +30,7 @@ pub(crate) fn add(planes: &mut Planes, bits: u64) {
 
 /// Adds to the counter of each bit the number of words in which it is set.
 #[inline(always)]
-pub(crate) fn add_four(planes: &mut Planes, [a, b, c, d]: [u64; 4]) {
+pub fn add_four(planes: &mut Planes, [a, b, c, d]: [u64; 4]) {
     let ((first, carry), second) = (full_adder(a, b, c), d);
     let (ones, other) = (first ^ second, first & second);
     let (twos, fours) = (carry ^ other, carry & other);
@@ -56,7 +56,7 @@ fn full_adder(a: u64, b: u64, c: u64) -> (u64, u64) {
 
 /// Adds the counters of the bits of `kept` (all others are 0) to consecutive `counts`; empties the planes.
 #[inline(always)]
-pub(crate) fn take(planes: &mut Planes, kept: u64, counts: &mut [u32]) {
+pub fn take(planes: &mut Planes, kept: u64, counts: &mut [u32]) {
     let used = PLANES - planes.iter().rev().take_while(|plane| **plane == 0).count();
     if used == 0 {
         return;
@@ -83,7 +83,7 @@ pub(crate) fn take(planes: &mut Planes, kept: u64, counts: &mut [u32]) {
 
 /// Adds all counters to `counts`; empties the planes.
 #[inline(always)]
-pub(crate) fn take_all(planes: &mut Planes, counts: &mut [u64; 64]) {
+pub fn take_all(planes: &mut Planes, counts: &mut [u64; 64]) {
     for (byte, counts) in (0..64).step_by(8).zip(counts.as_chunks_mut::<8>().0) {
         let together = eight(planes, byte).to_le_bytes();
         counts.iter_mut().zip(together).for_each(|(count, more)| *count += u64::from(more));
@@ -93,7 +93,7 @@ pub(crate) fn take_all(planes: &mut Planes, counts: &mut [u64; 64]) {
 
 /// Calls `act` with the place and the count of each bit of `kept` (all others are 0). Empties the planes.
 #[inline(always)]
-pub(crate) fn drain(planes: &mut Planes, kept: u64, mut act: impl FnMut(usize, u64)) {
+pub fn drain(planes: &mut Planes, kept: u64, mut act: impl FnMut(usize, u64)) {
     for byte in (0..64).step_by(8) {
         let bits = kept >> byte & 0xff;
         if bits != 0 {
@@ -120,7 +120,7 @@ fn eight(planes: &Planes, first: usize) -> u64 {
 }
 
 #[inline(always)]
-pub(crate) fn each_bit(mut bits: u64, mut act: impl FnMut(usize)) {
+pub fn each_bit(mut bits: u64, mut act: impl FnMut(usize)) {
     while bits != 0 {
         act(bits.trailing_zeros() as usize);
         bits &= bits - 1;

@@ -3,6 +3,8 @@
 use super::*;
 use trimill_system::Kind;
 
+const MOST_PARTS: u32 = 1 << 20;
+
 /// Six declared vertices 1..=6, of which 3 has no edges: compact ids 0..5.
 fn dense() -> Declared<'static> {
     Declared {
@@ -29,7 +31,7 @@ fn parse(text: impl AsRef<[u8]>, declared: Declared<'_>) -> Result<FileAssignmen
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("graph.part.4");
     std::fs::write(&path, text).unwrap();
-    read(&path, declared)
+    read(&path, declared, MOST_PARTS, dir.path(), &Control::silent())
 }
 
 #[track_caller]
@@ -46,10 +48,12 @@ fn assert_refused(text: impl AsRef<[u8]>, declared: Declared<'_>, line: Option<u
 fn one_column_or_two() {
     let expected = FileAssignment { assignment: vec![3, 1, 0, 0, 2], parts: 4 };
     assert_eq!(parse("3\n1\n2\n0\n0\n2\n", dense()).unwrap(), expected);
-    assert_eq!(parse("3\r\n1\r\n2\r\n0\r\n0\r\n2", dense()).unwrap(), expected);
+    assert_eq!(parse("\u{feff}3\r\n1\r\n2\r\n0\r\n0\r\n2", dense()).unwrap(), expected);
+    let packed = zstd::encode_all(&b"3\n1\n2\n0\n0\n2\n"[..], 1).unwrap();
+    assert_eq!(parse(packed, dense()).unwrap(), expected);
     assert_eq!(parse("# by hand\n3\n 1\n% half\n2 \n0\n0\n2\n\n \n# end\n\n", dense()).unwrap(), expected);
     assert_eq!(parse("3\n1\n9\n0\n0\n2\n", dense()).unwrap().parts, 10, "the line of a vertex without edges counts");
-    assert_eq!(parse(format!("0\n0\n0\n{}\n0\n0\n", MAX_PARTS - 1), dense()).unwrap().parts, MAX_PARTS);
+    assert_eq!(parse(format!("0\n0\n0\n{}\n0\n0\n", MOST_PARTS - 1), dense()).unwrap().parts, MOST_PARTS);
     let text = format!("{} 2\n7\t0\n99 1\n{},1\n", u64::MAX, 1_u64 << 40);
     assert_eq!(parse(text, sparse()).unwrap(), FileAssignment { assignment: vec![0, 1, 2], parts: 3 });
     let text = "6 1\n5 1\n4 0\n2, 0\n1 0\n";
@@ -59,22 +63,23 @@ fn one_column_or_two() {
 #[test]
 fn wrong_lines_are_refused() {
     // Too few or too many.
-    assert_refused("", dense(), None, &["no line with numbers"]);
+    assert_refused("", dense(), None, &["is empty", "a file that assigns the vertices"]);
     assert_refused("# nothing\n\n", dense(), None, &["no line with numbers"]);
     assert_refused("0\n1\n", dense(), Some(2), &["too few lines: 2", "each of the 6 ids from 1 to 6, also"]);
     assert_refused("0\n0\n0\n0\n0\n0\n0\n", dense(), Some(7), &["too many lines", "the 6 ids from 1 to 6"]);
     assert_refused("0\n0\n\n0\n", dense(), Some(4), &["after the blank line 3"]);
     // Numbers.
-    assert_refused("0\nzero\n", dense(), Some(2), &["'zero'", "not a whole number"]);
-    assert_refused("# c\n-1\n", dense(), Some(2), &["'-1'", "negative"]);
-    assert_refused("1.5\n", dense(), Some(1), &["'1.5'"]);
+    assert_refused("0\nzero\n", dense(), Some(2), &["'zero'", "part numbers in decimal digits"]);
+    assert_refused("# c\n-1\n", dense(), Some(2), &["the negative number -1"]);
+    assert_refused("1.5\n", dense(), Some(1), &["1.5, which is not an integer"]);
     assert_refused("+1\n", dense(), Some(1), &["'+1'"]);
     assert_refused("1048576\n", dense(), Some(1), &["1048576", "below 1048576"]);
-    assert_refused("99999999999999999999\n", dense(), Some(1), &["more than 64 bits"]);
-    assert_refused("7 -2\n", sparse(), Some(1), &["'-2'"]);
-    assert_refused("-7 2\n", sparse(), Some(1), &["'-7'"]);
-    assert_refused(b"\x1f\x8b\x08\x00\n", dense(), Some(1), &["x1f"]);
-    assert_refused(vec![b'7'; 1 << 20], dense(), Some(1), &["a line of 65536 bytes"]);
+    assert_refused("99999999999999999999\n", dense(), Some(1), &["which is too large"]);
+    assert_refused("7 -2\n", sparse(), Some(1), &["number -2"]);
+    assert_refused("-7 2\n", sparse(), Some(1), &["number -7"]);
+    assert_refused(b"\x1f\x8b\x08\x00\n", dense(), None, &["the gzip stream"]);
+    assert_refused("3\r1\r2\r", dense(), Some(1), &["a carriage return"]);
+    assert_refused(vec![b'7'; 1 << 20], dense(), Some(1), &["a line is longer than 1048576 bytes"]);
     // Columns.
     assert_refused("0\n1 1\n", dense(), Some(2), &["2 column(s) after lines with 1"]);
     assert_refused("1 1\n0\n", dense(), Some(2), &["1 column(s) after lines with 2"]);
@@ -91,15 +96,16 @@ fn wrong_lines_are_refused() {
 #[test]
 fn missing_files() {
     let dir = tempfile::tempdir().unwrap();
-    let error = read(&dir.path().join("none.part.2"), dense()).unwrap_err();
+    let read = |path: &Path| read(path, dense(), MOST_PARTS, dir.path(), &Control::silent());
+    let error = read(&dir.path().join("none.part.2")).unwrap_err();
     assert_eq!(error.kind(), Kind::Data);
-    assert!(error.to_string().contains("none.part.2: cannot be read"), "{error}");
-    assert_eq!(read(dir.path(), dense()).unwrap_err().kind(), Kind::Data);
+    assert!(error.to_string().contains("none.part.2: does not exist"), "{error}");
+    assert_eq!(read(dir.path()).unwrap_err().kind(), Kind::Data);
 }
 
 #[test]
 fn a_graph_without_edges() {
     let nothing = Declared { vertices: 0, compact: &|_| None, ..dense() };
     assert_eq!(parse("0\n1\n0\n0\n0\n1\n", nothing).unwrap(), FileAssignment { assignment: vec![], parts: 2 });
-    assert_eq!(parse("", Declared { lines: Some(0), ..nothing }).unwrap().parts, 1);
+    assert_eq!(parse("# none\n", Declared { lines: Some(0), ..nothing }).unwrap().parts, 1);
 }
