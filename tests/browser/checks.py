@@ -186,6 +186,8 @@ def count(check, page, result):
         check("clustering", f"{result['clustering']['average_clustering_of_degree_2']:.4g}" in page.text())
         rows = page.table("Quantiles over the vertices")
         check("quantiles", [row["triangles, at most"] for row in rows] == [thousands(q["triangles"]) for q in result["clustering"]["quantiles"]], rows)
+        local = [row["local clustering, degree 2 and more, at most"] for row in rows]
+        check("quantiles of vertices of degree 2 and more", local == [f"{q['local']:#.4g}" for q in result["clustering"]["quantiles"]], rows)
     if result["devices"]:
         rows = page.table("GPUs")
         check("the table of GPUs", [(r["name"], r["budget"], r["triangles"]) for r in rows]
