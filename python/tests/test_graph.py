@@ -54,6 +54,9 @@ def test_directed_graphs_and_multigraphs_are_counted_as_undirected_simple_graphs
     assert agrees(trimill.Graph(networkx.DiGraph(list(simple.edges))), networkx.Graph(list(simple.edges)))
     many = networkx.MultiGraph(list(simple.edges) * 2)
     assert agrees(trimill.Graph(many), networkx.Graph(many))
+    # As docs/python.md says: its parallel edges are read as one, unlike repeated pairs.
+    assert trimill.count(many).input.duplicates_removed == 0
+    assert trimill.count(list(many.edges())).input.duplicates_removed == simple.number_of_edges()
 
 
 def numbered(nx_graph):

@@ -1,13 +1,18 @@
 //! The text of a job file that repeats a job with every choice that was made. Paths are absolute, so it works in any directory. It leaves
-//! out where results go, except files of counts, which say what is counted.
+//! out where results go, except files of counts, which say what is counted, and partitions that are kept.
 
 use std::path::{Path, PathBuf};
 
 use super::RunResult;
 use crate::job::file::{ClusterTable, OutputTable, PartitionTable, RunTable, Tables};
 use crate::job::{Backend, Devices, Job, Mode, Partitioner};
+use crate::table::format::STANDARD_OUTPUT;
 use trimill_system::Bytes;
 use trimill_system::url::{is_url, public};
+
+/// Heads a job whose files the job of the report has written: without `force` they are not replaced.
+const FILES: &str =
+    "# Before it runs again, move the files that this job wrote, or add to the command: --set output.force=true\n";
 
 impl Job {
     /// `None` for a job whose input is standard input or edges in memory, or whose paths TOML cannot hold.
@@ -19,10 +24,14 @@ impl Job {
         if let Some(name) = &self.name {
             entry.insert("name".into(), name.clone().into());
         }
-        entry.extend(without_empty(toml::Table::try_from(self.tables(chosen)).ok()?));
+        let tables = self.tables(chosen);
+        let Tables { output, spill, .. } = &tables;
+        let writes = spill.kept().is_some() || output.count_files().any(|path| path.as_os_str() != STANDARD_OUTPUT);
+        let head = if writes && !output.force() { FILES } else { "" };
+        entry.extend(without_empty(toml::Table::try_from(&tables).ok()?));
         let mut file = toml::Table::new();
         file.insert("job".into(), toml::Value::Array(vec![entry.into()]));
-        toml::to_string(&file).ok()
+        toml::to_string(&file).ok().map(|text| format!("{head}{text}"))
     }
 
     fn tables(&self, chosen: &RunResult) -> Tables {
@@ -38,8 +47,10 @@ impl Job {
             *partition = PartitionTable::default();
             work.prepare = None;
         } else {
-            if !matches!(partition.partitioner(), Partitioner::File(_)) {
-                partition.partitioner = chosen.partitioner.parse().ok();
+            match partition.partitioner() {
+                // The file says how many there are.
+                Partitioner::File(_) => partition.parts = None,
+                _ => partition.partitioner = chosen.partitioner.parse().ok(),
             }
             partition.prune = spills.then_some(chosen.prune);
         }
@@ -50,7 +61,8 @@ impl Job {
         count.backend = [Backend::Cpu, Backend::Cuda].into_iter().find(|backend| backend.to_string() == chosen.backend);
         count.devices = count.devices.take().or_else(|| on_gpu.then(Devices::default)).filter(|_| on_gpu);
         count.method = Some(chosen.method.clone()).filter(|method| !method.is_empty());
-        *output = OutputTable { dir: None, force: None, report: None, against: None, trace: None, ..output.clone() };
+        let force = output.force.filter(|replaces| *replaces);
+        *output = OutputTable { dir: None, force, report: None, against: None, trace: None, ..output.clone() };
         tables.run = RunTable::default();
         tables.cluster = ClusterTable::default();
         tables.for_each_path(|path| *path = absolute(path));
@@ -119,5 +131,16 @@ mod tests {
         let without_results = Job { settings, has_timeline: false, ..typed.clone() };
         assert_eq!(again(typed.clone(), &chosen), without_results);
         assert!(job("input.path = '-'").repeated(&chosen).is_none());
+        for (more, headed) in [
+            ("output = { lcc = 'l.txt' }", true),
+            ("output = { lcc = 'l.txt', force = true }", false),
+            ("output = { lcc = '-' }", false),
+            ("output = { clustering = true, force = false }", false),
+            ("spill = { dir = 's', keep = true }", true),
+        ] {
+            let text = job(&format!("input.path = 'x.txt'\n{more}")).repeated(&chosen).unwrap();
+            assert_eq!(text.starts_with(FILES), headed, "{text}");
+            assert_eq!(text.contains("force = true\n"), more.contains("force = true"), "{text}");
+        }
     }
 }

@@ -186,6 +186,8 @@ def count(check, page, result):
         check("clustering", f"{result['clustering']['average_clustering_of_degree_2']:.4g}" in page.text())
         rows = page.table("Quantiles over the vertices")
         check("quantiles", [row["triangles, at most"] for row in rows] == [thousands(q["triangles"]) for q in result["clustering"]["quantiles"]], rows)
+        local = [row["local clustering, degree 2 and more, at most"] for row in rows]
+        check("quantiles of vertices of degree 2 and more", local == [f"{q['local']:#.4g}" for q in result["clustering"]["quantiles"]], rows)
     if result["devices"]:
         rows = page.table("GPUs")
         check("the table of GPUs", [(r["name"], r["budget"], r["triangles"]) for r in rows]
@@ -259,6 +261,12 @@ def bench(check, page, result):
     check("a chart for each graph", len(charts) == len(graphs), len(charts))
     wrong = [m for graph in graphs for m in graph["methods"] if m["correct"] is False]
     check("wrong counts in the answer", ("wrong count" in page.text()) == bool(wrong), page.text()[:200])
+    compared = sum(any(m["correct"] is not None for m in graph["methods"]) for graph in result["graphs"])
+    left = len(result["graphs"]) - compared
+    agree = f"{compared} graph{'' if compared == 1 else 's'}: all counts agree" + (f", {left} could not be compared" if left else "")
+    answer = page.page.locator("article:not([hidden]) .answer")
+    check("how many graphs agree", wrong or answer.inner_text() == agree, answer.inner_text())
+    check("a bad answer is shown as one", ("bad" in answer.get_attribute("class").split()) == bool(wrong or left), answer.get_attribute("class"))
     for chart, graph in zip(charts, graphs):
         bars, ranges, whole = chart["series"][:3]
         done = sorted((m for m in graph["methods"] if m["kernel_seconds"]), key=lambda m: m["kernel_seconds"]["median"])

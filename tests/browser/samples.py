@@ -79,6 +79,14 @@ def with_problems(report):
     return made
 
 
+def with_unread(report):
+    """The report of a comparison whose second graph could not be read."""
+    made = copy.deepcopy(report)
+    problem = {"kind": "data", "message": "bad.txt:2: 'x'; expected two non-negative integers; if ids are names, add --names"}
+    made["graphs"][1].update(graph="bad.txt", vertices=0, edges=0, probes=0, triangles=None, reference=None, preparation=[], problem=problem, methods=[])
+    return made
+
+
 def reports(folder, real):
     """Reports of made-up results, which start from those of real jobs."""
     results = {report.name: report.results[0][1] for report in real}
@@ -96,4 +104,5 @@ def reports(folder, real):
         made_up_report("unfit", folder, ("plan", unfit)),
         made_up_report("full", folder, ("plan", full)),
         made_up_report("problems", folder, ("bench", with_problems(results["bench"]))),
+        made_up_report("unread", folder, ("bench", with_unread(results["bench"]))),
     ]

@@ -251,8 +251,15 @@ fn a_table_on_standard_output_is_alone_there() {
         assert_eq!((text(&output.stdout), output.status.code()), (alone.clone(), Some(1)), "{}", text(&output.stderr));
         let failed = trimill(&[&["count", "missing", "--by-k", "-"], json].concat());
         assert_eq!((text(&failed.stdout), failed.status.code()), (String::new(), Some(1)));
-        let objects = [&output, &failed].map(|o| text(&o.stderr).lines().filter(|line| line.starts_with('{')).count());
-        assert_eq!(objects, if json.is_empty() { [0, 0] } else { [3, 1] }, "{}", text(&output.stderr));
+        let refused = [&["--by-k", "-"][..], &["--by-k=-"]]
+            .map(|file| trimill(&[&["count", &graph], file, json, &["--k", "1"]].concat()));
+        for output in &refused {
+            assert_eq!((text(&output.stdout), output.status.code()), (String::new(), Some(2)));
+        }
+        let [first, second] = &refused;
+        let objects = [&output, &failed, first, second]
+            .map(|o| text(&o.stderr).lines().filter(|line| line.starts_with('{')).count());
+        assert_eq!(objects, if json.is_empty() { [0; 4] } else { [3, 1, 1, 1] }, "{}", text(&output.stderr));
     }
     let run = dir.path().join("run").display().to_string();
     Place::new().refuses(&["prepare", &graph, "--run-dir", &run, "--per-edge", "-"], 2, &[]);

@@ -8,7 +8,7 @@ use clap::{ArgMatches, Args, Parser, Subcommand, ValueEnum};
 
 use args::{usual, without};
 use count::{NOT_OF_PARTITION, NOT_OF_PLAN, NOT_OF_TRUSS, NOT_OF_VERIFY, files};
-use trimill::program::{Failure, html, json};
+use trimill::program::{Failure, Tables, html, json};
 use trimill::{Bytes, Result};
 
 mod args;
@@ -279,6 +279,16 @@ impl JsonTo {
         let values = |id: &clap::Id| typed.try_get_raw(id.as_str()).ok().flatten().into_iter().flatten();
         let as_json = matches!(typed.try_get_one("json"), Ok(Some(true)));
         Self::new(as_json, files.any(|id| values(id).any(|value| value == "-")))
+    }
+
+    /// Of a refused command line, whose words are all that is known.
+    pub(crate) fn of_words(words: &[OsString]) -> Self {
+        let has = |word: &str| words.iter().any(|typed| typed == word);
+        let table = Tables::default().output.counts_mut().into_iter().any(|file| {
+            let option = format!("--{}", file.key.replace('_', "-"));
+            has(&format!("{option}=-")) || words.windows(2).any(|pair| pair[0] == *option && pair[1] == "-")
+        });
+        Self::new(has("--json"), table)
     }
 
     /// `table`: whether a table of counts takes standard output.

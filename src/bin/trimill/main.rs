@@ -112,10 +112,8 @@ fn refuse(mut error: clap::Error, arguments: &[OsString], out: &mut dyn Write, e
         }
         _ => {}
     }
-    if arguments.iter().skip(1).any(|argument| argument == "--json") {
-        let message = text.trim_end().strip_prefix("error: ").unwrap_or(text.trim_end());
-        let _ = json::write_line(out, &Failure::new(None, &Error::usage(message)));
-    }
+    let message = text.trim_end().strip_prefix("error: ").unwrap_or(text.trim_end());
+    let _ = JsonTo::of_words(arguments).write(&Failure::new(None, &Error::usage(message)), out, err);
     match printable(&text) {
         // clap styles what goes to a terminal.
         Cow::Borrowed(same) if same == rendered => drop(error.print()),

@@ -89,7 +89,7 @@ function bothOption(rows, { colours, width }) {
 
 /** How each was counted, where that differs. */
 function settingsThatDiffer(now, earlier) {
-    const names = ["version", "backend", "method", "partitioner", "prune", "mode", "parts", "device_memory", "host_memory"];
+    const names = ["version", "backend", "method", "partitioner", "seed", "prune", "mode", "parts", "device_memory", "host_memory"];
     const text = (result, name) => (name.endsWith("_memory") ? bytes(result[name]) : orDash(result[name]));
     const rows = names.map((name) => [name.replace(/_/g, " "), text(now, name), text(earlier, name)]);
     const devices = ["GPUs", ...[now, earlier].map((result) => (result.devices.length > 0 ? counter(result) : "none"))];

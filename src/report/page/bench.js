@@ -230,11 +230,14 @@ function bench(report) {
     const wrong = report.graphs.flatMap((graph) => graph.methods.map((method) => wrongCount(method, graph)).filter((text) => text));
     const counts = report.graphs.flatMap(({ methods }) => methods).filter(({ correct }) => correct !== null).length;
     const baseline = `${report.baseline.method} on ${report.baseline.backend}`;
-    const agree = counts > 0 ? `${counted(report.graphs.length, "graph")}: all counts agree` : "Nothing was counted";
+    const compared = report.graphs.filter(({ methods }) => methods.some(({ correct }) => correct !== null)).length;
+    const others = report.graphs.length - compared;
+    const left = others > 0 ? `, ${thousands(others)} could not be compared` : "";
+    const agree = counts > 0 ? `${counted(compared, "graph")}: all counts agree${left}` : "Nothing was counted";
     return [
         el(
             "p",
-            { class: wrong.length > 0 || counts === 0 ? "answer bad" : "answer" },
+            { class: wrong.length > 0 || others > 0 ? "answer bad" : "answer" },
             wrong.length > 0 ? counted(wrong.length, "wrong count") : agree,
         ),
         sentences(

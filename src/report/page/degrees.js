@@ -66,7 +66,7 @@ function degrees(result) {
 const QUANTILE = [
     { heading: "share of the vertices", cell: (quantile) => percent(quantile.share) },
     { heading: "triangles, at most", cell: (quantile) => thousands(quantile.triangles) },
-    { heading: "local clustering, at most", cell: (quantile) => quantile.local.toPrecision(4) },
+    { heading: "local clustering, degree 2 and more, at most", cell: (quantile) => quantile.local.toPrecision(4) },
 ];
 
 /** What the triangles at all vertices say; null where only the total was counted. */

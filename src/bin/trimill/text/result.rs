@@ -81,7 +81,7 @@ pub(crate) fn clustering(summary: &Clustering) -> Vec<(&'static str, String)> {
         (
             "local clustering",
             format!(
-                "{:.6} on average over the {} of degree 2 and more, {:.6} over all; quantiles {}",
+                "{:.6} on average over the {} of degree 2 and more, {:.6} over all; quantiles of the former {}",
                 summary.average_clustering_of_degree_2,
                 plural(thousands(summary.vertices_of_degree_2), "vertex", "vertices"),
                 summary.average_clustering,
