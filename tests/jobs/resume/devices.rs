@@ -29,7 +29,7 @@ fn thread_panicked(who: &'static str) -> impl Fn(&Output, &str) {
         assert_eq!(output.status.code(), Some(101), "{said}");
         let error = error(said);
         assert!(error.starts_with(who) && error.contains("failed: a fault of TRIMILL_FAULT"), "{said}");
-        assert!(error.contains("report it") && error.contains("started again"), "{said}");
+        assert!(error.contains("report it") && error.contains("start the same job again"), "{said}");
     }
 }
 
