@@ -5,6 +5,7 @@
 //!
 //! Chunks are cut for equal costs, by a sample of rows ([`super::cost`]), since most arcs lead to few heads.
 
+use std::collections::BinaryHeap;
 use std::num::NonZeroU32;
 use std::ops::Range;
 
@@ -60,22 +61,32 @@ pub(super) fn cut(
     let bins_of = |range: &Range<u32>| 0..bounds.partition_point(|&(rank, _)| rank < range.end);
     let chunk = |range, bins: Range<usize>| HeadRange { range, seconds: costs.seconds(range, &bins), bins };
     let mut chunks: Vec<HeadRange> = ranges.iter().map(bins_of).enumerate().map(|(i, bins)| chunk(i, bins)).collect();
+    // A chunk's cost, as an integer in the order of `f64::total_cmp`, and its place: of equal costs, the last one is cut.
+    let to_cut = |chunks: &[HeadRange], at: usize| {
+        let HeadRange { bins, seconds, .. } = chunks.get(at)?;
+        let bits = seconds.to_bits() as i64;
+        (bins.len() > 1).then_some((bits ^ (((bits >> 63) as u64) >> 1) as i64, at))
+    };
+    let mut waiting: BinaryHeap<_> = (0..chunks.len()).filter_map(|at| to_cut(&chunks, at)).collect();
     let (wanted, of) = (shards as usize, NonZeroU32::new(shards).unwrap_or(NonZeroU32::MIN));
+    // The costliest shard is found after every cut or, to save time, after every few: of many shards at most 512 times, of very many fewer times.
+    let every = wanted.div_ceil(256).max((wanted * wanted) >> 22);
     let (mut best, mut next): (Option<(u128, Vec<HeadRange>)>, usize) = (None, wanted);
     while chunks.len() < MOST * wanted {
-        // The costliest shard is found after every cut or, with many shards, after every few cuts to save time.
+        control.check()?;
         if chunks.len() >= next {
-            next = chunks.len() + wanted.div_ceil(256);
+            next = chunks.len() + every;
             let nanoseconds: Vec<u64> = chunks.iter().map(|chunk| (1e9 * chunk.seconds) as u64).collect();
             let costliest = costliest(&nanoseconds, of);
             if best.as_ref().is_none_or(|(least, _)| costliest as f64 <= WORTH * *least as f64) {
                 best = Some((costliest, chunks.clone()));
             }
         }
-        let largest = (0..chunks.len())
-            .filter(|&i| chunks[i].bins.len() > 1)
-            .max_by(|&a, &b| chunks[a].seconds.total_cmp(&chunks[b].seconds));
-        let Some(largest) = largest else { break };
+        let Some((cost, largest)) = waiting.pop() else { break };
+        // Another chunk may be at this place since.
+        if to_cut(&chunks, largest) != Some((cost, largest)) {
+            continue;
+        }
         let HeadRange { range, bins, .. } = chunks.swap_remove(largest);
         let halves = |middle: usize| [chunk(range, bins.start..middle), chunk(range, middle..bins.end)];
         // The first half's cost grows with the middle, the second half's shrinks.
@@ -83,7 +94,9 @@ pub(super) fn cut(
             let [first, second] = halves(middle as usize);
             first.seconds >= second.seconds
         });
+        let halves_at = chunks.len();
         chunks.extend(halves(middle as usize));
+        waiting.extend([largest, halves_at, halves_at + 1].iter().filter_map(|&at| to_cut(&chunks, at)));
     }
     let mut chunks = best.map_or(chunks, |(_, chunks)| chunks);
     chunks.sort_by_key(|chunk| (chunk.range, chunk.bins.start));
@@ -164,5 +177,40 @@ impl<'a> Costs<'a> {
         let ((done, read), (past, all)) = (upto(bins.start), upto(bins.end));
         let streamed = PassingRows { arcs: (resident + all - read) as f64, ..PassingRows::default() };
         self.machine.counting(&past.and(done.times(-1.0)), streamed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+    use super::*;
+    use crate::prepare::graph_of;
+    use crate::rates::Rates;
+
+    /// The chunks of ten ranges of a complete graph of 200 vertices, and the number of checks.
+    fn chunks(shards: u32) -> (Vec<LocalsAndHeads>, u64) {
+        let graph = graph_of((0..200).flat_map(|u| (0..u).map(move |v| (u, v))).collect());
+        let machine = Machine { rates: Rates::default(), cores: 1, gpus: 0, cached: true };
+        let checks = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&checks);
+        let control = Control::silent().watched(move || {
+            counted.fetch_add(1, Relaxed);
+        });
+        let ranges = (0..10).map(|i| 20 * i..20 * (i + 1)).collect();
+        let chunks = cut(&graph, ranges, shards, &machine, &control).unwrap();
+        assert!(LocalsAndHeads::tile(&chunks, 200), "{chunks:?}");
+        (chunks, checks.load(Relaxed))
+    }
+
+    #[test]
+    fn many_shards_are_cut_with_checks_on_the_way() {
+        for shards in [50, 400] {
+            let (chunks, checks) = chunks(shards);
+            assert!(chunks.len() >= shards as usize, "{} chunks for {shards} shards", chunks.len());
+            // A cut makes one chunk more.
+            assert!(checks >= chunks.len() as u64 - 10, "{checks} checks for {} chunks", chunks.len());
+        }
     }
 }
