@@ -169,10 +169,14 @@ impl HostNeeds {
 
     /// Checks that all stages of a merge fit. The error names what one needs, and advises what suffices for all.
     pub(super) fn can_merge(&self) -> Result<()> {
-        let floor = |with: &Self| with.after_counting(Bytes::ZERO, 0).map(|needs| with.host.floor(&needs).bytes).max();
-        let enough = || self.enough_for(|with| floor(with).unwrap_or_default());
         self.check_size()?;
-        self.can_write(Bytes::ZERO, 0).map_err(|error| self.host.advising(error, enough()))
+        self.can_write(Bytes::ZERO, 0).map_err(|error| self.host.advising(error, self.enough_to_merge()))
+    }
+
+    /// A budget, at least this one, that suffices for all stages of a merge.
+    pub(super) fn enough_to_merge(&self) -> Bytes {
+        let floor = |with: &Self| with.after_counting(Bytes::ZERO, 0).map(|needs| with.host.floor(&needs).bytes).max();
+        self.enough_for(|with| floor(with).unwrap_or_default())
     }
 
     fn after_counting(&self, least: Bytes, gpus: u64) -> impl Iterator<Item = Needs> {
