@@ -14,13 +14,19 @@ use super::sample::{SampledWork, add_to, sums};
 use crate::shards::costliest;
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
-use trimill_system::{Control, Result, first_where};
+use trimill_system::{Bytes, Control, Result, first_where};
 
 /// With at least this many file blocks each, ranges and chunks are whole file blocks, which are sent to a device as stored.
 pub(super) const BLOCKS: u64 = 16;
 
 /// Chunks are cut between bins of heads with about equal numbers of arcs.
 const BINS: u64 = 1 << 9;
+
+/// With more ranges than this, and than the shards need, there are fewer bins, so that the costs take no more memory.
+const MOST_RANGES: u32 = 1 << 8;
+
+/// Host memory for a chunk: in [`cut`] twice, with its cost, its places in a heap, and its shard; later in the plan, its record and its report.
+const PER_CHUNK: u64 = 384;
 
 /// The most chunks for each shard, if more chunks balance the shards better.
 const MOST: usize = 3;
@@ -35,6 +41,17 @@ pub(super) fn ranges_for(shards: u32) -> u32 {
         ranges += 1;
     }
     ranges
+}
+
+/// The most ranges, times bins and the end, for which costs are in memory.
+fn most_cells(shards: u32) -> u64 {
+    let ranges = ranges_for(shards).max(MOST_RANGES.min(MOST as u32 * shards));
+    u64::from(ranges) * (u64::from(ranges) + BINS + 1)
+}
+
+/// Host memory for cutting a graph for several shards, besides the lengths of all rows.
+pub(crate) fn bytes(shards: u32) -> Bytes {
+    Bytes::of::<SampledWork>(most_cells(shards)) + Bytes(MOST as u64 * u64::from(shards) * PER_CHUNK)
 }
 
 #[derive(Debug, Clone)]
@@ -108,12 +125,16 @@ pub(super) fn cut(
     Ok(chunks.into_iter().map(ranks).collect())
 }
 
-/// The first rank of each bin, and the arcs before it; bins begin where ranges do, too.
+/// The first rank of each bin, and the arcs before it; bins begin where ranges do, too, unless these are too many.
 fn bounds(graph: &OrientedGraph, ranges: &[Range<u32>], shards: u32) -> Result<Vec<(u32, u64)>> {
     let whole = graph.blocks() as u64 >= BLOCKS * u64::from(shards);
-    let mut starts: Vec<u32> = ranges.iter().map(|range| range.start).collect();
-    for bin in 1..BINS {
-        let upto = (u128::from(graph.edges()) * u128::from(bin) / u128::from(BINS)) as u64;
+    let (many, cells) = (ranges.len() as u64, most_cells(shards));
+    let (mut starts, bins): (Vec<u32>, u64) = match many * (many + BINS + 1) <= cells {
+        true => (ranges.iter().map(|range| range.start).collect(), BINS),
+        false => (vec![0], (cells / many).saturating_sub(1).clamp(1, BINS)),
+    };
+    for bin in 1..bins {
+        let upto = (u128::from(graph.edges()) * u128::from(bin) / u128::from(bins)) as u64;
         let fits = |_, arcs| arcs <= upto;
         starts.push(graph.last_fitting(0, whole, fits)?);
     }
@@ -189,17 +210,24 @@ mod tests {
     use crate::prepare::graph_of;
     use crate::rates::Rates;
 
+    fn machine() -> Machine {
+        Machine { rates: Rates::default(), cores: 1, gpus: 0, cached: true }
+    }
+
+    fn complete(n: u64) -> OrientedGraph {
+        graph_of((0..n).flat_map(|u| (0..u).map(move |v| (u, v))).collect())
+    }
+
     /// The chunks of ten ranges of a complete graph of 200 vertices, and the number of checks.
     fn chunks(shards: u32) -> (Vec<LocalsAndHeads>, u64) {
-        let graph = graph_of((0..200).flat_map(|u| (0..u).map(move |v| (u, v))).collect());
-        let machine = Machine { rates: Rates::default(), cores: 1, gpus: 0, cached: true };
+        let graph = complete(200);
         let checks = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&checks);
         let control = Control::silent().watched(move || {
             counted.fetch_add(1, Relaxed);
         });
         let ranges = (0..10).map(|i| 20 * i..20 * (i + 1)).collect();
-        let chunks = cut(&graph, ranges, shards, &machine, &control).unwrap();
+        let chunks = cut(&graph, ranges, shards, &machine(), &control).unwrap();
         assert!(LocalsAndHeads::tile(&chunks, 200), "{chunks:?}");
         (chunks, checks.load(Relaxed))
     }
@@ -212,5 +240,15 @@ mod tests {
             // A cut makes one chunk more.
             assert!(checks >= chunks.len() as u64 - 10, "{checks} checks for {} chunks", chunks.len());
         }
+    }
+
+    #[test]
+    fn costs_of_many_ranges_take_no_more_memory_than_is_charged() {
+        let (graph, shards) = (complete(600), 201);
+        let ranges: Vec<Range<u32>> = (0..600).map(|rank| rank..rank + 1).collect();
+        let bins = bounds(&graph, &ranges, shards).unwrap().len();
+        assert!(bins > 200 && 600 * (bins as u64 + 1) <= most_cells(shards), "{bins} bins");
+        let chunks = cut(&graph, ranges, shards, &machine(), &Control::silent()).unwrap();
+        assert!(LocalsAndHeads::tile(&chunks, 600), "{chunks:?}");
     }
 }
