@@ -27,6 +27,8 @@ pub struct ClusterJob {
     /// The budget that the partitions were cut for.
     pub partitions: Bytes,
     pub peels: bool,
+    /// The least host budget of the merge.
+    pub merge: Bytes,
 }
 
 impl ClusterJob {
@@ -35,6 +37,11 @@ impl ClusterJob {
         let partitions = if cluster.gpus_per_task() == 0 { self.partitions.get() / 3 * 8 } else { 0 };
         let usual = USUAL_MIB * u64::from(cluster.cpus_per_task().get()) + (partitions >> 20);
         cluster.memory.map_or(usual, |bytes| bytes.get().div_ceil(1 << 20))
+    }
+
+    /// The memory of the merge in mebibytes: that of a task, or more if one of its stages, such as peeling, needs a larger budget.
+    fn mib_of_merge(self, cluster: &ClusterTable) -> u64 {
+        self.mib_of_task(cluster).max(self.merge.get().div_ceil(3 << 20) * 4)
     }
 }
 
@@ -47,7 +54,7 @@ impl ClusterTable {
         self.gpus_per_task.unwrap_or(USUAL_GPUS)
     }
 
-    fn cpus_per_task(&self) -> NonZeroU32 {
+    pub(crate) fn cpus_per_task(&self) -> NonZeroU32 {
         self.cpus_per_task.unwrap_or(USUAL_CPUS)
     }
 

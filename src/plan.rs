@@ -13,7 +13,7 @@
 pub mod choose;
 pub mod cost;
 pub mod costs;
-mod heads;
+pub(crate) mod heads;
 pub mod modes;
 pub mod predict;
 pub mod preparing;

@@ -19,8 +19,9 @@ run = @RUN@
 shards = @SHARDS@
 cpus = @CPUS@
 gpus = @GPUS_OR_0@
-memory = @ASKED_OR_0@  # MiB of a task; 0: not asked for
+memory, memory_of_merge = @ASKED_OR_0@, @MERGE_ASKED_OR_0@  # MiB of a task, and of the merge; 0: not asked for
 how = ["--threads", "@CPUS@", "--host-memory", "@HOST_MIB@MiB"]
+how_to_merge = ["--threads", "@CPUS@", "--host-memory", "@MERGE_HOST_MIB@MiB"]
 on = "@ON@".split()
 tries = 3
 crashes = 5
@@ -34,15 +35,17 @@ def new_job():
         settings = {"stdout": log + ".stdout", "stderr": log + ".stderr", "crash_limit": crashes}
         return job.program([program, *words], resources=resources, deps=after, **settings)
 
-    memory_of_worker = {"mem": memory} if memory else {}
+    def of_worker(mib):
+        return {"mem": mib} if mib else {}
+
     # For gpus/nvidia HyperQueue sets CUDA_VISIBLE_DEVICES.
     gpus_of_worker = {"gpus/nvidia": gpus} if gpus else {}
     counts = []
     for shard in range(shards):
-        resources = ResourceRequest(cpus=cpus, resources={**gpus_of_worker, **memory_of_worker})
+        resources = ResourceRequest(cpus=cpus, resources={**gpus_of_worker, **of_worker(memory)})
         counts.append(task(["count", "--run-dir", run, "--shard", f"{shard}/{shards}", *on, *how], resources))
     # It starts when all of them have succeeded.
-    task(["merge", run, *how], ResourceRequest(cpus=cpus, resources=memory_of_worker), counts)
+    task(["merge", run, *how_to_merge], ResourceRequest(cpus=cpus, resources=of_worker(memory_of_merge)), counts)
     return job
 
 

@@ -27,10 +27,11 @@ pub(super) fn values(
     job: ClusterJob,
     paths: [(&'static str, String); 3],
 ) -> Vec<TemplateValue> {
-    let (memory, shards) = (job.mib_of_task(cluster), job.shards);
+    let (memory, merge_memory, shards) = (job.mib_of_task(cluster), job.mib_of_merge(cluster), job.shards);
     let ClusterTable { time, partition, account, merge_time, merge_partition, .. } = cluster.clone();
     let gpus = cluster.gpus_per_task();
-    let asked = cluster.memory.map(|_| memory.to_string());
+    let [asked, merge_asked] = [memory, merge_memory].map(|mib| cluster.memory.map(|_| mib.to_string()));
+    let or_0 = |asked: &Option<String>| Some(asked.clone().unwrap_or_else(|| "0".into()));
     let at_once = cluster.at_once.map(|tasks| format!("%{tasks}"));
     let mut values: Vec<_> = paths.into_iter().map(|(name, path)| (name, Some(path))).collect();
     values.extend([
@@ -43,8 +44,12 @@ pub(super) fn values(
         ("CPUS", Some(cluster.cpus_per_task().to_string())),
         ("MEMORY_MIB", Some(memory.to_string())),
         ("HOST_MIB", Some((memory / 4 * 3).to_string())),
-        ("ASKED_OR_0", Some(asked.clone().unwrap_or_else(|| "0".into()))),
+        ("ASKED_OR_0", or_0(&asked)),
         ("ASKED_MIB", asked),
+        ("MERGE_MEMORY_MIB", Some(merge_memory.to_string())),
+        ("MERGE_HOST_MIB", Some((merge_memory / 4 * 3).to_string())),
+        ("MERGE_ASKED_OR_0", or_0(&merge_asked)),
+        ("MERGE_ASKED_MIB", merge_asked),
         ("MERGE_TIME", merge_time.or_else(|| if job.peels { time.clone() } else { Some(USUAL_MERGE.into()) })),
         ("MERGE_PARTITION", merge_partition.or_else(|| partition.clone())),
         ("TIME", time),

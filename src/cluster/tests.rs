@@ -3,7 +3,8 @@ use std::process::Command;
 use super::*;
 
 fn job(shards: u32) -> ClusterJob {
-    ClusterJob { shards: NonZeroU32::new(shards).unwrap(), partitions: Bytes(6 << 30), peels: false }
+    let shards = NonZeroU32::new(shards).unwrap();
+    ClusterJob { shards, partitions: Bytes(6 << 30), peels: false, merge: Bytes::mib(18) }
 }
 
 fn cluster(engine: Scheduler, asked: ClusterTable) -> ClusterTable {
@@ -67,6 +68,13 @@ fn every_value_is_filled_in_and_lines_without_one_are_left_out() {
     // A merge that peels may take as long as a task.
     let peels = ClusterJob { peels: true, ..job(3) };
     assert!(!written(&none, peels)[1].contains("--time") && written(&all, peels)[1].contains("--time=4:00:00"));
+    // It gets the memory that it needs, and tasks get no more than before.
+    let large = ClusterJob { merge: Bytes(100 << 30) + Bytes(1), ..peels };
+    for table in [&none, &all] {
+        let [count, merge] = [0, 1].map(|at| written(table, large)[at].clone());
+        assert!(merge.contains("\n#SBATCH --mem=136536M\n") && merge.contains("--host-memory 102402MiB\n"), "{merge}");
+        assert_eq!(count, written(table, peels)[0]);
+    }
 }
 
 #[test]
@@ -86,6 +94,11 @@ fn the_files_of_hq_have_the_same_length_for_any_number_of_shards() {
         for task in [&count["array"], &merge["task"][0]] {
             assert_eq!((asked(task, "cpus"), asked(task, "mem")), (Some(4), memory.map(|_| 24)));
         }
+        let large = written(&some, ClusterJob { merge: Bytes::mib(30), ..job(10) });
+        let merge: toml::Table = large[1].parse().unwrap();
+        assert_eq!(asked(&merge["task"][0], "mem"), memory.map(|_| 40));
+        let of_both = format!("memory, memory_of_merge = {} ", if memory.is_some() { "24, 40" } else { "0, 0" });
+        assert!(large[3].contains(&of_both) && large[0] == few[0], "{}", large[3]);
     }
 }
 

@@ -49,6 +49,9 @@ impl Session {
             largest_degree: size.edges.min(size.vertices.saturating_sub(1).into()) as u32,
             held,
             listed: self.listed,
+            // Parts without vertices are left out.
+            parts: job.settings.partition.parts().asked().map_or(0, |parts| parts.min(size.vertices).into()),
+            shards: 1,
             mode,
             counts: job.counts(),
             spill_to: job.settings.spill.to(),

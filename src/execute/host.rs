@@ -6,6 +6,7 @@ use super::count_memory::{counters_of_partition, edges_while_counting, held, whi
 use crate::directions::{self, DoubledGraph};
 use crate::job::{Mode, SpillTo};
 use crate::outputs::{CountedAt, CountsWanted};
+use crate::plan::heads;
 use crate::sums::{ByArc, ByRank};
 use crate::truss;
 use crate::vertices::lcc;
@@ -39,6 +40,9 @@ const PER_PLAN: u64 = 16;
 
 const PER_BUILT: u64 = 4;
 
+/// Bytes a partition: its ranks, what was predicted, and its result twice, or once with the names of what counted it.
+const PER_PART: u64 = 768;
+
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Division {
     pub counting: Bytes,
@@ -57,6 +61,10 @@ pub(super) struct HostNeeds {
     pub(super) held: Bytes,
     /// The most vertices that the input lists.
     pub(super) listed: u64,
+    /// The number of partitions, if the job names it or is prepared; else 0: few.
+    pub(super) parts: u64,
+    /// For how many shards rank ranges are cut, unless the number of partitions is known.
+    pub(super) shards: u32,
     /// None: either mode is allowed.
     pub(super) mode: Option<Mode>,
     pub(super) counts: CountsWanted,
@@ -128,6 +136,7 @@ impl HostNeeds {
         if self.shard {
             return counting(self.streaming(gpus)).map(unbuilt);
         }
+        self.cutting().map_or(Ok(()), |needs| host.left(&needs).map(drop))?;
         self.can_write(least, gpus)?;
         let streaming = counting(self.streaming(gpus));
         if self.mode == Some(Mode::InPlace) || self.counts_kept_spills {
@@ -174,10 +183,14 @@ impl HostNeeds {
 
     /// Checks that all stages of a merge fit. The error names what one needs, and advises what suffices for all.
     pub(super) fn can_merge(&self) -> Result<()> {
-        let floor = |with: &Self| with.after_counting(Bytes::ZERO, 0).map(|needs| with.host.floor(&needs).bytes).max();
-        let enough = || self.enough_for(|with| floor(with).unwrap_or_default());
         self.check_size()?;
-        self.can_write(Bytes::ZERO, 0).map_err(|error| self.host.advising(error, enough()))
+        self.can_write(Bytes::ZERO, 0).map_err(|error| self.host.advising(error, self.enough_to_merge()))
+    }
+
+    /// A budget, at least this one, that suffices for all stages of a merge.
+    pub(super) fn enough_to_merge(&self) -> Bytes {
+        let floor = |with: &Self| with.after_counting(Bytes::ZERO, 0).map(|needs| with.host.floor(&needs).bytes).max();
+        self.enough_for(|with| floor(with).unwrap_or_default())
     }
 
     fn after_counting(&self, least: Bytes, gpus: u64) -> impl Iterator<Item = Needs> {
@@ -194,7 +207,7 @@ impl HostNeeds {
             Some(Mode::Spilled) => partitions.into(),
             None => std::iter::once(graph).chain(partitions).collect(),
         };
-        floors.extend(self.comparing().map(|needs| host.floor(&needs)));
+        floors.extend(self.cutting().into_iter().chain(self.comparing()).map(|needs| host.floor(&needs)));
         floors.extend(self.after_counting(least, gpus).map(|needs| host.floor(&needs)));
         floors
     }
@@ -210,10 +223,21 @@ impl HostNeeds {
     fn always(&self, needs: Needs) -> Needs {
         let threads = self.host.threads();
         let row = 12 * u64::from(self.size.longest_row);
-        needs.fixed("the graph in memory", self.held).fixed(
-            format!("file blocks of {}", plural(threads, "thread", "threads")),
-            Bytes(threads * (FILE_BLOCK + row) + BLOCK_CACHE),
-        )
+        needs
+            .fixed("the graph in memory", self.held)
+            .fixed(
+                format!("file blocks of {}", plural(threads, "thread", "threads")),
+                Bytes(threads * (FILE_BLOCK + row) + BLOCK_CACHE),
+            )
+            .fixed(plural(self.parts, "partition", "partitions"), Bytes(PER_PART * self.parts))
+    }
+
+    /// While rank ranges are cut by heads.
+    fn cutting(&self) -> Option<Needs> {
+        let cuts = self.shards > 1 && self.parts == 0 && self.mode != Some(Mode::Spilled);
+        let needs =
+            || self.always(Needs::to("cut the graph for shards")).array(4, self.size.vertices.into(), "vertices");
+        cuts.then(|| needs().fixed(format!("pieces for {} shards", self.shards), heads::bytes(self.shards)))
     }
 
     /// While rank ranges or existing spills are counted.

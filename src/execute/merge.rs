@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::details::{Details, ends_job};
+use super::host::HostNeeds;
 use super::results::result_of;
 use super::session::{Purpose, Session};
 use crate::cluster::for_shell;
@@ -47,7 +48,8 @@ pub fn merge(how: Job, control: &Control) -> Result<(RunResult, Option<PathBuf>)
     run.check(&prepared)?;
     job.check_counts()?;
     let graph = run.graph(&prepared)?;
-    session.host_needs(&graph, job.settings.mode()).can_merge()?;
+    let needs = session.host_needs(&graph, job.settings.mode());
+    HostNeeds { parts: prepared.parts().into(), ..needs }.can_merge()?;
     let details = Details::new(&session, &graph, prepared.fingerprint)?;
 
     let start = Instant::now();

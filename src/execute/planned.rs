@@ -114,8 +114,15 @@ impl Prepared {
         let recorded = session.recorded_plan(&identity, graph.vertices(), shards)?;
         // The recorded mode needs its share of host memory, even if this start would choose another mode.
         let mode = recorded.as_ref().map(|(record, _)| record.mode).or(job.settings.mode());
-        let graph = session.in_file_if_memory_lacks(graph, mode)?;
-        let needs = session.host_needs(&graph, mode);
+        let needs_of = |graph: &OrientedGraph| {
+            let needs = session.host_needs(graph, mode);
+            // A later start of a job needs no more than the first, which did not know the number.
+            let known = recorded.as_ref().filter(|_| session.is_shard()).map(|(record, _)| u64::from(record.parts));
+            HostNeeds { parts: known.unwrap_or(needs.parts), shards, ..needs }
+        };
+        let needs = needs_of(&graph);
+        let graph = session.in_file_if_memory_lacks(graph, &needs)?;
+        let needs = needs_of(&graph);
         let start = Instant::now();
         let mut chosen = session
             .backends(&needs, None)
@@ -188,10 +195,9 @@ impl Prepared {
 
 impl Session {
     /// Moves a graph in memory to a temporary file if it leaves too little of the host's budget for later stages.
-    fn in_file_if_memory_lacks(&self, graph: OrientedGraph, mode: Option<Mode>) -> Result<OrientedGraph> {
-        let needs = self.host_needs(&graph, mode);
+    fn in_file_if_memory_lacks(&self, graph: OrientedGraph, needs: &HostNeeds) -> Result<OrientedGraph> {
         let (least, gpus) = self.least_to_count(&needs.size);
-        let fits = needs.divided(least, gpus).is_ok() && self.least_for_metis(&needs) <= self.host.budget();
+        let fits = needs.divided(least, gpus).is_ok() && self.least_for_metis(needs) <= self.host.budget();
         if needs.held == Bytes::ZERO || fits {
             return Ok(graph);
         }

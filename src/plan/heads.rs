@@ -5,6 +5,7 @@
 //!
 //! Chunks are cut for equal costs, by a sample of rows ([`super::cost`]), since most arcs lead to few heads.
 
+use std::collections::BinaryHeap;
 use std::num::NonZeroU32;
 use std::ops::Range;
 
@@ -13,13 +14,19 @@ use super::sample::{SampledWork, add_to, sums};
 use crate::shards::costliest;
 use trimill_graph::OrientedGraph;
 use trimill_partitioners::partition::ranks::LocalsAndHeads;
-use trimill_system::{Control, Result, first_where};
+use trimill_system::{Bytes, Control, Result, first_where};
 
 /// With at least this many file blocks each, ranges and chunks are whole file blocks, which are sent to a device as stored.
 pub(super) const BLOCKS: u64 = 16;
 
 /// Chunks are cut between bins of heads with about equal numbers of arcs.
 const BINS: u64 = 1 << 9;
+
+/// With more ranges than this, and than the shards need, there are fewer bins, so that the costs take no more memory.
+const MOST_RANGES: u32 = 1 << 8;
+
+/// Host memory for a chunk: in [`cut`] twice, with its cost, its places in a heap, and its shard; later in the plan, its record and its report.
+const PER_CHUNK: u64 = 384;
 
 /// The most chunks for each shard, if more chunks balance the shards better.
 const MOST: usize = 3;
@@ -34,6 +41,17 @@ pub(super) fn ranges_for(shards: u32) -> u32 {
         ranges += 1;
     }
     ranges
+}
+
+/// The most ranges, times bins and the end, for which costs are in memory.
+fn most_cells(shards: u32) -> u64 {
+    let ranges = ranges_for(shards).max(MOST_RANGES.min(MOST as u32 * shards));
+    u64::from(ranges) * (u64::from(ranges) + BINS + 1)
+}
+
+/// Host memory for cutting a graph for several shards, besides the lengths of all rows.
+pub(crate) fn bytes(shards: u32) -> Bytes {
+    Bytes::of::<SampledWork>(most_cells(shards)) + Bytes(MOST as u64 * u64::from(shards) * PER_CHUNK)
 }
 
 #[derive(Debug, Clone)]
@@ -60,22 +78,32 @@ pub(super) fn cut(
     let bins_of = |range: &Range<u32>| 0..bounds.partition_point(|&(rank, _)| rank < range.end);
     let chunk = |range, bins: Range<usize>| HeadRange { range, seconds: costs.seconds(range, &bins), bins };
     let mut chunks: Vec<HeadRange> = ranges.iter().map(bins_of).enumerate().map(|(i, bins)| chunk(i, bins)).collect();
+    // A chunk's cost, as an integer in the order of `f64::total_cmp`, and its place: of equal costs, the last one is cut.
+    let to_cut = |chunks: &[HeadRange], at: usize| {
+        let HeadRange { bins, seconds, .. } = chunks.get(at)?;
+        let bits = seconds.to_bits() as i64;
+        (bins.len() > 1).then_some((bits ^ (((bits >> 63) as u64) >> 1) as i64, at))
+    };
+    let mut waiting: BinaryHeap<_> = (0..chunks.len()).filter_map(|at| to_cut(&chunks, at)).collect();
     let (wanted, of) = (shards as usize, NonZeroU32::new(shards).unwrap_or(NonZeroU32::MIN));
+    // The costliest shard is found after every cut or, to save time, after every few: of many shards at most 512 times, of very many fewer times.
+    let every = wanted.div_ceil(256).max((wanted * wanted) >> 22);
     let (mut best, mut next): (Option<(u128, Vec<HeadRange>)>, usize) = (None, wanted);
     while chunks.len() < MOST * wanted {
-        // The costliest shard is found after every cut or, with many shards, after every few cuts to save time.
+        control.check()?;
         if chunks.len() >= next {
-            next = chunks.len() + wanted.div_ceil(256);
+            next = chunks.len() + every;
             let nanoseconds: Vec<u64> = chunks.iter().map(|chunk| (1e9 * chunk.seconds) as u64).collect();
             let costliest = costliest(&nanoseconds, of);
             if best.as_ref().is_none_or(|(least, _)| costliest as f64 <= WORTH * *least as f64) {
                 best = Some((costliest, chunks.clone()));
             }
         }
-        let largest = (0..chunks.len())
-            .filter(|&i| chunks[i].bins.len() > 1)
-            .max_by(|&a, &b| chunks[a].seconds.total_cmp(&chunks[b].seconds));
-        let Some(largest) = largest else { break };
+        let Some((cost, largest)) = waiting.pop() else { break };
+        // Another chunk may be at this place since.
+        if to_cut(&chunks, largest) != Some((cost, largest)) {
+            continue;
+        }
         let HeadRange { range, bins, .. } = chunks.swap_remove(largest);
         let halves = |middle: usize| [chunk(range, bins.start..middle), chunk(range, middle..bins.end)];
         // The first half's cost grows with the middle, the second half's shrinks.
@@ -83,7 +111,9 @@ pub(super) fn cut(
             let [first, second] = halves(middle as usize);
             first.seconds >= second.seconds
         });
+        let halves_at = chunks.len();
         chunks.extend(halves(middle as usize));
+        waiting.extend([largest, halves_at, halves_at + 1].iter().filter_map(|&at| to_cut(&chunks, at)));
     }
     let mut chunks = best.map_or(chunks, |(_, chunks)| chunks);
     chunks.sort_by_key(|chunk| (chunk.range, chunk.bins.start));
@@ -95,12 +125,16 @@ pub(super) fn cut(
     Ok(chunks.into_iter().map(ranks).collect())
 }
 
-/// The first rank of each bin, and the arcs before it; bins begin where ranges do, too.
+/// The first rank of each bin, and the arcs before it; bins begin where ranges do, too, unless these are too many.
 fn bounds(graph: &OrientedGraph, ranges: &[Range<u32>], shards: u32) -> Result<Vec<(u32, u64)>> {
     let whole = graph.blocks() as u64 >= BLOCKS * u64::from(shards);
-    let mut starts: Vec<u32> = ranges.iter().map(|range| range.start).collect();
-    for bin in 1..BINS {
-        let upto = (u128::from(graph.edges()) * u128::from(bin) / u128::from(BINS)) as u64;
+    let (many, cells) = (ranges.len() as u64, most_cells(shards));
+    let (mut starts, bins): (Vec<u32>, u64) = match many * (many + BINS + 1) <= cells {
+        true => (ranges.iter().map(|range| range.start).collect(), BINS),
+        false => (vec![0], (cells / many).saturating_sub(1).clamp(1, BINS)),
+    };
+    for bin in 1..bins {
+        let upto = (u128::from(graph.edges()) * u128::from(bin) / u128::from(bins)) as u64;
         let fits = |_, arcs| arcs <= upto;
         starts.push(graph.last_fitting(0, whole, fits)?);
     }
@@ -164,5 +198,57 @@ impl<'a> Costs<'a> {
         let ((done, read), (past, all)) = (upto(bins.start), upto(bins.end));
         let streamed = PassingRows { arcs: (resident + all - read) as f64, ..PassingRows::default() };
         self.machine.counting(&past.and(done.times(-1.0)), streamed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+    use super::*;
+    use crate::prepare::graph_of;
+    use crate::rates::Rates;
+
+    fn machine() -> Machine {
+        Machine { rates: Rates::default(), cores: 1, gpus: 0, cached: true }
+    }
+
+    fn complete(n: u64) -> OrientedGraph {
+        graph_of((0..n).flat_map(|u| (0..u).map(move |v| (u, v))).collect())
+    }
+
+    /// The chunks of ten ranges of a complete graph of 200 vertices, and the number of checks.
+    fn chunks(shards: u32) -> (Vec<LocalsAndHeads>, u64) {
+        let graph = complete(200);
+        let checks = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&checks);
+        let control = Control::silent().watched(move || {
+            counted.fetch_add(1, Relaxed);
+        });
+        let ranges = (0..10).map(|i| 20 * i..20 * (i + 1)).collect();
+        let chunks = cut(&graph, ranges, shards, &machine(), &control).unwrap();
+        assert!(LocalsAndHeads::tile(&chunks, 200), "{chunks:?}");
+        (chunks, checks.load(Relaxed))
+    }
+
+    #[test]
+    fn many_shards_are_cut_with_checks_on_the_way() {
+        for shards in [50, 400] {
+            let (chunks, checks) = chunks(shards);
+            assert!(chunks.len() >= shards as usize, "{} chunks for {shards} shards", chunks.len());
+            // A cut makes one chunk more.
+            assert!(checks >= chunks.len() as u64 - 10, "{checks} checks for {} chunks", chunks.len());
+        }
+    }
+
+    #[test]
+    fn costs_of_many_ranges_take_no_more_memory_than_is_charged() {
+        let (graph, shards) = (complete(600), 201);
+        let ranges: Vec<Range<u32>> = (0..600).map(|rank| rank..rank + 1).collect();
+        let bins = bounds(&graph, &ranges, shards).unwrap().len();
+        assert!(bins > 200 && 600 * (bins as u64 + 1) <= most_cells(shards), "{bins} bins");
+        let chunks = cut(&graph, ranges, shards, &machine(), &Control::silent()).unwrap();
+        assert!(LocalsAndHeads::tile(&chunks, 600), "{chunks:?}");
     }
 }

@@ -282,6 +282,36 @@ fn preparing_many_rank_ranges_takes_no_more_than_the_budget() {
     }
 }
 
+/// The budget of a job that names many partitions or shards includes what is in memory of each.
+#[test]
+fn many_partitions_or_shards_take_no_more_than_the_budget() {
+    let place = Place::new();
+    let graph = typed("ca-HepTh.txt");
+    let of_parts = |parts: u64| {
+        let plan: PlanReport = answer(&place, "plan", &graph, &format!("--partitioner rank --parts {parts}"));
+        plan.host_floors.iter().find(|floor| floor.stage.contains("in-place")).unwrap().bytes.get()
+    };
+    let (few, many) = (of_parts(2), of_parts(5000));
+    assert!((5000 * 512..5000 * 1024).contains(&(many - few)), "{few}, {many}");
+    let options = "--partitioner rank --parts 5000 --host-memory";
+    assert_refused(&place, &graph, &format!("{options} {few}"), "for 5000 partitions");
+    within_budget(&place, &graph, &format!("{options} {many}"), 28_339);
+
+    let prepare = |shards: u32, budget: &str| -> Value {
+        let options = format!("--run-dir run{shards} --shards {shards} --host-memory {budget}");
+        answer(&place, "prepare", &graph, &options)
+    };
+    let [_, refused] = [300_000, 4000].map(|shards| {
+        let message = prepare(shards, "32MiB")["error"]["message"].to_string();
+        assert!(message.contains("to cut the graph for shards"), "{message}");
+        message
+    });
+    let named = number_after("raise --host-memory to ", &refused);
+    let prepared: PreparedReport = serde_json::from_value(prepare(4000, &named)).unwrap();
+    assert!(prepared.parts >= 4000, "{} parts", prepared.parts);
+    assert!(prepared.peak_host_bytes.get() <= named.parse::<u64>().unwrap(), "{} of {named}", prepared.peak_host_bytes);
+}
+
 /// Each edge of a ring lattice once, in order. Of two vertices at distance d, 2 k - 1 - d are adjacent to both: d - 1 between them, k - d on
 /// either side.
 fn are_those_of_the_ring(edges: &str, n: u64, k: u64) {

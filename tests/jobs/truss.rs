@@ -137,6 +137,29 @@ fn a_budget_below_the_floor_is_refused_before_counting_and_the_one_it_names_is_e
     assert!(result.peak_host_bytes.get() <= named.parse::<u64>().unwrap(), "{} of {named}", result.peak_host_bytes);
 }
 
+#[test]
+fn the_merge_that_a_script_starts_has_the_memory_to_peel() {
+    let place = Place::new();
+    let family = Family::RingLattice { vertices: 500_000, k: 4 };
+    generate(&family, None, &place.path("ring.sg"), &Control::silent()).unwrap();
+    place.prints(&["prepare", "ring.sg", "--run-dir", "run", "--shards", "2", "--truss", "--backend", "cpu"]);
+    for shard in ["0/2", "1/2"] {
+        place.prints(&["count", "--run-dir", "run", "--shard", shard, "--backend", "cpu"]);
+    }
+    let cluster = "cluster slurm run --shards 2 --gpus-per-task 0 --cpus-per-task 2 --memory 96MiB";
+    place.prints(&cluster.split(' ').collect::<Vec<_>>());
+    let [of_task, of_merge] = ["count", "merge"].map(|script| {
+        let script = place.read(format!("run/slurm/{script}.sbatch"));
+        number_after("--host-memory ", &script).parse::<u64>().unwrap()
+    });
+    assert!(of_task == 72 && of_merge > 80, "{of_task}, {of_merge}");
+    let merged =
+        place.prints(&["merge", "run", "--threads", "2", "--host-memory", &format!("{of_merge}MiB"), "--json"]);
+    let result: RunResult = serde_json::from_slice(&merged).unwrap();
+    assert_eq!(result.truss.unwrap().largest_k, 5);
+    assert!(result.peak_host_bytes.get() <= of_merge << 20, "{} of {of_merge} MiB", result.peak_host_bytes);
+}
+
 /// Stops the job once more than `after` edges fell.
 struct StopsPeeling {
     stop: Arc<AtomicBool>,
