@@ -90,14 +90,13 @@ pub(super) fn check_kept(job: &Job) -> Result<()> {
     }
 }
 
-/// The faults of jobs whose settings contradict each other, whatever their graphs are.
-pub(super) fn faults(jobs: &mut [BatchJob]) -> Vec<Error> {
-    let checked = jobs.iter_mut().map(|BatchJob { name, job, stated }| -> Result<()> {
-        check(job, stated, false)?;
-        let merged = job.cluster().is_some() && job.settings.output.take_standard_output();
-        check_merged(merged).and_then(|()| job.check_settings()).map_err(|error| error.in_job(Some(name)))
-    });
-    checked.filter_map(Result::err).collect()
+/// Refuses a job of a batch whose settings contradict each other, whatever its graph is.
+pub(super) fn checked(mut entry: BatchJob) -> Result<BatchJob> {
+    let BatchJob { name, job, stated } = &mut entry;
+    check(job, stated, false)?;
+    let merged = job.cluster().is_some() && job.settings.output.take_standard_output();
+    check_merged(merged).and_then(|()| job.check_settings()).map_err(|error| error.in_job(Some(name)))?;
+    Ok(entry)
 }
 
 /// Tables of counts are written by `trimill merge`, which prints its answer.

@@ -341,15 +341,20 @@ fn check_runs_nothing_and_looks_for_every_file() {
 }
 
 #[test]
-fn a_check_names_the_faults_of_all_jobs() {
+fn a_check_names_the_faults_of_all_jobs_in_their_order() {
     let (_guard, dir) = folder();
-    let jobs = "[defaults]\ninput.path='g.txt'\n[[job]]\nspill.keep=true\n[[job]]\n[[job]]\noutput.k=2\n\
-                [[job]]\ncount={ backend='cpu', tile=64 }\n";
+    let jobs = "[defaults]\ninput.path='g.txt'\n[[job]]\ncount={ backend='cpu', tile=64 }\n[[job]]\nspill.keep=true\n\
+                [[job]]\n[[job]]\noutput.k=2\n";
     std::fs::write(dir.join("b.toml"), jobs).unwrap();
-    for (more, faults) in [("", 1), (" --check", 3)] {
+    // The last object is of the error that ends the command.
+    for (more, faults, objects) in
+        [("", &["1"][..], 0), (" --check", &["1", "2", "4"], 0), (" --check --json", &["1", "2", "4"], 2)]
+    {
         let run = run(&dir, &format!("run @/b.toml{more}"));
+        assert_eq!(run.out.lines().count(), objects, "{}", run.out);
         let said = run.err + &run.end.unwrap_err().to_string();
-        assert_eq!(said.matches("b.toml: job 'job-").count(), faults, "{said}");
+        let jobs: Vec<&str> = said.split("b.toml: job 'job-").skip(1).map(|rest| &rest[..1]).collect();
+        assert_eq!(jobs, faults, "{said}");
     }
 }
 
