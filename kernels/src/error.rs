@@ -87,7 +87,9 @@ impl From<GpuError> for Error {
             E::Budget { .. } | E::RowBlockTooLarge { .. } => {
                 Self::resource(text).advice("lower --block-bytes or raise --device-memory")
             }
-            _ => Self::resource(text).advice("use --backend cpu, or see what nvidia-smi says of the device"),
+            _ => Self::resource(text).advice(
+                "use --backend cpu without --devices and a --method of GPUs, or see what nvidia-smi says of the device",
+            ),
         }
     }
 }

@@ -46,8 +46,8 @@ impl ChosenBackends {
         let raised = |flag: &str, bytes: Option<Bytes>| bytes.map(|bytes| format!("{flag} to {}", bytes.get()));
         let flags: Vec<String> =
             [raised("--device-memory", on_device), raised("--host-memory", on_host)].into_iter().flatten().collect();
-        let error = Error::memory(format!("{what} takes {} bytes ({largest})", largest.get()))
-            .expected(format!("at most {}, the device budget", self.device_budget))
+        // What it takes here is not named: with that budget it would take more.
+        let error = Error::memory(format!("{what} does not fit the device budget of {}", self.device_budget.exactly()))
             .advice(format!("raise {} or more", flags.join(" and ")));
         Err(match (on_device, on_host) {
             (None, Some(host)) => error.wanting(host),

@@ -66,9 +66,11 @@ pub(super) fn reserve<R: Reserve>(workers: &mut [R], asked: Budget, least: Bytes
         let error = || Error::resource(format!("GPU {ordinal} refused {budget}; {free} of its memory are free"));
         tries += 1;
         if next < least {
-            return Err(error()
-                .expected(format!("at least {least} for this graph"))
-                .advice("end other programs on that GPU, name another one with --devices, or use --backend cpu"));
+            // The backend cpu refuses settings of GPUs.
+            return Err(error().expected(format!("at least {least} for this graph")).advice(
+                "end other programs on that GPU, name another one with --devices, or use --backend cpu \
+                 without --devices and a --method of GPUs",
+            ));
         }
         if tries == TRIES {
             return Err(error().advice("end other programs on that GPU, or lower --device-memory"));
@@ -137,6 +139,7 @@ mod tests {
         assert_eq!(error.kind(), Kind::Resource);
         let text = error.to_string();
         assert!(text.contains(&Bytes(1000).to_string()) && text.contains(&Bytes(951).to_string()), "{text}");
+        assert!(text.ends_with("or use --backend cpu without --devices and a --method of GPUs"), "{text}");
         // A GPU that always grants less than it reports free ends the job after a few attempts.
         let error = reserve(&mut [Fake { most: 0, ..Fake::new(3, 1000) }], Budget::of(None), Bytes(0)).unwrap_err();
         // It was asked for 900, 855, 798 and 741 bytes.

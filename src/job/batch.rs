@@ -26,19 +26,14 @@ pub struct BatchJob {
     pub stated: Tables,
 }
 
-/// Reads and resolves `path`; `only`, unless empty, names the jobs to keep. Returns the jobs in the order of the file, and the faults of those that
-/// are left out. Errors: `Kind::Data`: unreadable; `Kind::Usage`: no job file.
-pub fn read(path: &Path, overrides: &[Override], only: &[String]) -> Result<(Vec<BatchJob>, Vec<Error>)> {
+/// Reads and resolves `path`; `only`, unless empty, names the jobs to keep. Returns the jobs, or the fault of each, in the order of the file.
+/// Errors: `Kind::Data`: unreadable; `Kind::Usage`: no job file.
+pub fn read(path: &Path, overrides: &[Override], only: &[String]) -> Result<Vec<Result<BatchJob>>> {
     resolved(&text_of(path)?, path, overrides, only)
 }
 
 /// As [`read`], of a text; `path` gives the folder of relative paths and is named in errors.
-pub fn resolved(
-    text: &str,
-    path: &Path,
-    overrides: &[Override],
-    only: &[String],
-) -> Result<(Vec<BatchJob>, Vec<Error>)> {
+pub fn resolved(text: &str, path: &Path, overrides: &[Override], only: &[String]) -> Result<Vec<Result<BatchJob>>> {
     // Parsed twice: typed, for errors with a position; as plain TOML, to merge tables.
     let typed: JobFile = parse(text, path)?;
     let mut plain: Table = parse(text, path)?;
@@ -53,7 +48,7 @@ pub fn resolved(
         _ => Vec::new(),
     };
     let base = path.parent().unwrap_or(Path::new(""));
-    let (mut jobs, mut faults) = (Vec::new(), Vec::new());
+    let (mut jobs, mut reader) = (Vec::new(), None::<String>);
     for (name, entry) in names.into_iter().zip(entries) {
         let mut settings = defaults.clone();
         let mut own = table(Some(entry));
@@ -77,22 +72,25 @@ pub fn resolved(
             output.against.clone_from(&own.against);
             output.trace.clone_from(&own.trace);
         }
-        if only.is_empty() || only.contains(&name) {
-            match Job::resolve(Some(name.clone()), &tables, base) {
-                Ok(job) => jobs.push(BatchJob { name, job, stated }),
-                Err(error) => faults.push(match error.path().map(|path| path.display().to_string()) {
-                    Some(named) => error.while_doing(&named).at(path),
-                    None => error.at(path),
-                }),
-            }
+        if !only.is_empty() && !only.contains(&name) {
+            continue;
         }
+        jobs.push(match (Job::resolve(Some(name.clone()), &tables, base), &reader) {
+            (Ok(job), Some(other)) if job.is_read_once() => {
+                let both = format!("the jobs '{other}' and '{name}' both read standard input");
+                Err(Error::usage(both).at(path).advice("standard input can be read once"))
+            }
+            (Ok(job), _) => {
+                reader = reader.or(job.is_read_once().then(|| name.clone()));
+                Ok(BatchJob { name, job, stated })
+            }
+            (Err(error), _) => Err(match error.path().map(|path| path.display().to_string()) {
+                Some(named) => error.while_doing(&named).at(path),
+                None => error.at(path),
+            }),
+        });
     }
-    let mut readers = jobs.iter().filter(|entry| entry.job.is_read_once()).map(|entry| &entry.name);
-    if let (Some(other), Some(name)) = (readers.next(), readers.next()) {
-        let both = format!("the jobs '{other}' and '{name}' both read standard input");
-        faults.push(Error::usage(both).at(path).advice("standard input can be read once"));
-    }
-    Ok((jobs, faults))
+    Ok(jobs)
 }
 
 /// The longest job file: since they are written by hand, a longer file is something else.
@@ -163,8 +161,7 @@ mod tests {
 
     /// The first fault is an error.
     fn parsed(text: &str, path: &str, sets: &[Override], only: &[String]) -> Result<Vec<BatchJob>> {
-        let (jobs, faults) = resolved(text, Path::new(path), sets, only)?;
-        faults.into_iter().next().map_or(Ok(jobs), Err)
+        resolved(text, Path::new(path), sets, only)?.into_iter().collect()
     }
 
     fn batch(sets: &[&str], only: &[&str]) -> Result<Vec<BatchJob>> {

@@ -100,8 +100,8 @@ mod tests {
 
     fn again(job: Job, chosen: &RunResult) -> Job {
         let text = job.repeated(chosen).unwrap();
-        let (jobs, _) = batch::resolved(&text, Path::new("/elsewhere/jobs.toml"), &[], &[]).unwrap();
-        jobs[0].job.clone()
+        let mut jobs = batch::resolved(&text, Path::new("/elsewhere/jobs.toml"), &[], &[]).unwrap();
+        jobs.remove(0).unwrap().job
     }
 
     #[test]

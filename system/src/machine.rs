@@ -43,9 +43,10 @@ pub fn resident_memory() -> Bytes {
     kib_of("/proc/self/status", "VmRSS:")
 }
 
-/// The memory that programs can still take, as the system estimates it.
+/// The memory that this process can still take: what programs can, as the system estimates it, or the least that its control groups leave.
 pub fn free_memory() -> Bytes {
-    kib_of("/proc/meminfo", "MemAvailable:")
+    let machine = kib_of("/proc/meminfo", "MemAvailable:");
+    groups::free(Path::new("/")).map_or(machine, |free| free.min(machine))
 }
 
 /// The cores that this process may use.

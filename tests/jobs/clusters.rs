@@ -279,7 +279,7 @@ fn what_is_not_prepared_or_does_not_fit_is_refused() {
         (3, again, "--per-edge e.tsv", &["other outputs"]),
         (3, again, "--shards 3", &["is prepared for 2 shards", "leave --shards out"]),
         (3, again, "--seed 9", &["another job", "seed"]),
-        (3, shard, "--backend cpu --device-memory 100KiB", &["the largest partition of the recorded plan takes"]),
+        (3, shard, "--backend cpu --device-memory 100KiB", &["the recorded plan does not fit the device budget"]),
         (2, shard, "--method forward", &["'forward' counts whole graphs only", "prepared in 2 partitions", "bitmap"]),
         (2, whole, "--method compact-forward", &["'compact-forward' counts whole graphs only", "2 shards"]),
     ] {

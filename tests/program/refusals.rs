@@ -219,7 +219,7 @@ fn methods_of_whole_graphs_are_refused_where_there_may_be_partitions() {
     for cut in [["--parts", "2"], ["--partitioner", "file:p.txt"]] {
         for command in ["count", "plan", "prepare --run-dir run", "partition --spill-dir spills"] {
             let command: Vec<&str> = command.split(' ').collect();
-            let words = [&command[..], &["g.txt", "--no-cache", "--method", "forward"], &cut].concat();
+            let words = [&command[..], &["g.txt", "--method", "forward"], &cut].concat();
             refuses(&place, 2, &words, &["'forward' counts whole graphs only"]);
         }
     }

@@ -111,7 +111,7 @@ fn a_start_that_is_refused_leaves_a_done_job_as_it_is() {
         let done = ["--partitioner", "contiguous", "--parts", parts, "--per-edge", "e.tsv"];
         let (first, _) = place.completes(ROUTERS, &done);
         for (more, said) in [
-            (&["--per-vertex", "v.tsv", "--device-memory", "1"][..], "expected at most 1 B, the device budget"),
+            (&["--per-vertex", "v.tsv", "--device-memory", "1"][..], "does not fit the device budget of 1 byte;"),
             (&["--per-vertex", "v.tsv", "--host-memory", "1MiB"], "raise --host-memory"),
             (&["--keep-spill", "--spill-dir", "foreign"], "holds the spilled partitions of another job"),
         ] {
@@ -159,9 +159,9 @@ fn threads_budgets_and_method_may_change_and_the_parts_stay_unless_the_plan_is_l
     killed_when(&place, COLLABORATION, &auto, |place| place.records().len() == 2);
     copy(&place.path("run"), &place.path("saved"));
     let plan = fs::read(place.path("run/plan.json")).unwrap();
-    // A budget that the recorded parts do not fit: the error says what they need, and nothing is lost.
+    // A budget that the recorded parts do not fit: the error names one that is enough, and nothing is lost.
     let little = ["--no-cache", "--device-memory", "40KiB"];
-    let said = ["the recorded plan takes", "--device-memory to "];
+    let said = ["the recorded plan does not fit", "--device-memory to "];
     let text = place.start_refused(3, &data(COLLABORATION.0), &little, &said);
     let needed = number_after(said[1], &text);
     assert_eq!(fs::read(place.path("run/plan.json")).unwrap(), plan);

@@ -145,7 +145,8 @@ impl Scene {
             place.write("jobs.toml", jobs);
             return words(&["run", "jobs.toml"]);
         }
-        let mut arguments = words(&[command, input, "--no-cache", "--backend", "cpu"]);
+        let mut arguments = words(&[command, input, "--backend", "cpu"]);
+        arguments.extend((*command != "prepare").then(|| "--no-cache".to_owned()));
         for ((flag, ..), name) in outputs {
             arguments.extend(words(&[flag, name]));
         }

@@ -9,11 +9,12 @@ use super::args::{AnswerArgs, usual, without};
 use super::count::{GraphJobArgs, files};
 use trimill::program::{ClusterTable, InputTable, RunTable, Scheduler, Tables, from_one};
 
-/// Settings that `trimill prepare` does not take: the shards count, and spills are in the run directory.
-const NOT_OF_PREPARE: &str = "spill spill_dir keep_spill report against trace";
+/// Settings that `trimill prepare` does not take: the shards count, and the graph and spills are in the run directory.
+const NOT_OF_PREPARE: &str = "spill spill_dir keep_spill no_cache cache_max report against trace";
 /// Settings that `trimill merge` does not take: it counts nothing, and `trimill prepare` got all others.
 const NOT_OF_MERGE: &str = "Input Partition Spill Vertices Edges Truss Resume device_memory block_bytes backend devices \
-    method block_threads tile device_timeout prepare output force report against trace";
+    method block_threads tile device_timeout no_cache cache_dir cache_max prepare output force report against \
+    trace";
 /// Settings that HyperQueue's scripts cannot express.
 const NOT_OF_HQ: &str = "time partition account at_once sbatch merge_time merge_partition merge_sbatch";
 
@@ -29,6 +30,9 @@ const NOT_OF_HQ: &str = "time partition account at_once sbatch merge_time merge_
 #[command(mut_arg("output", |dir| dir.help("Have `trimill merge` also write result.json and partitions.tsv into DIR")))]
 #[command(mut_arg("force", |force| {
     force.help("Have it replace a result that is there already, and files of vertices and edges that are there")
+}))]
+#[command(mut_arg("cache_dir", |dir| {
+    dir.help("The directory with the rates of this machine [default: trimill in the user's cache directory]")
 }))]
 #[command(mut_arg("details", |all| all.help("Also print the table of stages")))]
 pub(crate) struct PrepareCommand {

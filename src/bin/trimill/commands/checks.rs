@@ -33,6 +33,7 @@ pub(super) fn check(job: &mut Job, stated: &Tables, elsewhere: bool) -> Result<(
     let nowhere = cpu || absent.is_some();
     let here = absent.map_or_else(|| by.clone(), |absence| format!("on the CPU, which counts here: {absence}"));
     let without_engine = "without a scheduler".to_owned();
+    let (has_engine, by_cluster) = (job.cluster().is_some(), "in a job that a cluster counts".to_owned());
     let without_effect = [
         (nowhere && devices, "--devices (count.devices)", &here, "a GPU"),
         (nowhere && block_threads, "--block-threads (count.block_threads)", &here, "a GPU"),
@@ -59,11 +60,14 @@ pub(super) fn check(job: &mut Job, stated: &Tables, elsewhere: bool) -> Result<(
             "a partitioner that makes the parts",
         ),
         (
-            stated.cluster != ClusterTable::default() && job.cluster().is_none(),
+            stated.cluster != ClusterTable::default() && !has_engine,
             "cluster",
             &without_engine,
             "cluster.engine = \"slurm\" or \"hq\"",
         ),
+        // The graph is in the run directory.
+        (has_engine && stated.cache.enabled.is_some(), "cache.enabled", &by_cluster, "a job that is counted at once"),
+        (has_engine && stated.cache.max.is_some(), "cache.max", &by_cluster, "a job that is counted at once"),
     ];
     if let Some((_, setting, on, instead)) = without_effect.into_iter().find(|(without_effect, ..)| *without_effect) {
         let error = Error::usage(format!("{setting} has no effect {on}"));
@@ -90,14 +94,13 @@ pub(super) fn check_kept(job: &Job) -> Result<()> {
     }
 }
 
-/// The faults of jobs whose settings contradict each other, whatever their graphs are.
-pub(super) fn faults(jobs: &mut [BatchJob]) -> Vec<Error> {
-    let checked = jobs.iter_mut().map(|BatchJob { name, job, stated }| -> Result<()> {
-        check(job, stated, false)?;
-        let merged = job.cluster().is_some() && job.settings.output.take_standard_output();
-        check_merged(merged).and_then(|()| job.check_settings()).map_err(|error| error.in_job(Some(name)))
-    });
-    checked.filter_map(Result::err).collect()
+/// Refuses a job of a batch whose settings contradict each other, whatever its graph is.
+pub(super) fn checked(mut entry: BatchJob) -> Result<BatchJob> {
+    let BatchJob { name, job, stated } = &mut entry;
+    check(job, stated, false)?;
+    let merged = job.cluster().is_some() && job.settings.output.take_standard_output();
+    check_merged(merged).and_then(|()| job.check_settings()).map_err(|error| error.in_job(Some(name)))?;
+    Ok(entry)
 }
 
 /// Tables of counts are written by `trimill merge`, which prints its answer.

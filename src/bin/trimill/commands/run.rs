@@ -20,24 +20,31 @@ use trimill::{Bytes, Error, Kind, Result, RunResult};
 
 pub(super) fn run(command: &RunCommand, context: &mut CommandContext<'_>) -> Result<CommandOutcome> {
     let overrides = command.set.iter().map(|typed| Override::parse(typed)).collect::<Result<Vec<_>>>()?;
-    let (mut jobs, mut faults) = batch::read(&command.file, &overrides, &command.only)?;
+    let (mut jobs, mut faults) = (Vec::new(), Vec::new());
+    for entry in batch::read(&command.file, &overrides, &command.only)? {
+        match entry.and_then(checks::checked) {
+            Ok(entry) => jobs.push(entry),
+            Err(fault) => faults.push(with_keys(fault.at_if_unset(&command.file))),
+        }
+    }
+    if !command.check {
+        faults.truncate(1);
+    }
+    if let Some(last) = faults.pop() {
+        // In the order of the jobs: the last is told as what ends the command. If JSON cannot be written, standard error has them.
+        for fault in faults {
+            let failure = Failure::new(None, &fault);
+            let _ = JsonTo::new(command.answer.json, false).write(&failure, context.out, context.err);
+            context.tell("", &fault);
+        }
+        return Err(last);
+    }
     let report = command.report.as_deref();
     let mut files = Paths::default().reads("the job file", &command.file);
     if let Some(report) = report {
         files = files.writes("the report of all jobs", report, Some(views::check_report));
     }
     let files = jobs.iter().map(|entry| entry.job.paths()).chain([files]).collect::<Vec<_>>();
-    faults.extend(checks::faults(&mut jobs));
-    if !command.check {
-        faults.truncate(1);
-    }
-    let mut faults = faults.into_iter().map(|fault| with_keys(fault.at_if_unset(&command.file)));
-    if let Some(first) = faults.next() {
-        for fault in faults {
-            context.tell("", &fault);
-        }
-        return Err(first);
-    }
     paths::check(&files)
         .and_then(|()| check_scripts(&jobs, context.program.as_deref()))
         .map_err(|error| with_keys(error.at_if_unset(&command.file)))?;

@@ -66,7 +66,7 @@ fn settings_without_effect_are_refused_where_they_are_of_the_job_itself() {
     assert!(count["tile"].is_null() && count["devices"].is_null());
     assert_eq!((&other["tile"], &other["devices"]), (&64.into(), &serde_json::json!([0])));
     let jobs = "[defaults]\ninput.path='g.txt'\noutput={ report='r.html', against='o.json', trace='t.json' }\n\
-                [[job]]\ncluster.engine='slurm'\nrun.dir='R'\n";
+                cache.max='1GiB'\n[[job]]\ncluster.engine='slurm'\nrun.dir='R'\n";
     std::fs::write(dir.join("c.toml"), jobs).unwrap();
     let check = run(&dir, "run @/c.toml --check --json");
     assert_eq!(check.kind(), None, "{:?}", check.end);
@@ -102,6 +102,8 @@ fn a_job_whose_settings_do_not_go_together_is_refused_before_an_earlier_one_begi
         (CLUSTER, "spill.dir='S'", "a job that is prepared for shards, and a directory for spills"),
         (CLUSTER, "spill={dir='S',keep=true}", "a job that is prepared for shards, and to keep the spills"),
         (CLUSTER, "output.per_vertex='-'", "a table on standard output, of a job that is counted in shards"),
+        (CLUSTER, "cache.max='1GiB'", "cache.max has no effect in a job that a cluster counts"),
+        (CLUSTER, "cache.enabled=false", "cache.enabled has no effect in a job that a cluster counts"),
         (CLUSTER, "count.method='forward'", "counts whole graphs only, and 4 shards are asked for"),
         ("", "partition.parts=3\ncount.method='forward'", "counts whole graphs only, and 3 parts are asked for"),
         ("", "input.header='yes'\ninput.format='bin-u32'", "--header for a file of format bin-u32"),
@@ -183,6 +185,9 @@ fn settings_that_a_command_does_not_take_are_neither_shown_nor_accepted() {
         ("verify g --cache-dir c", "--cache-dir"),
         ("verify g --cache-max 1GiB", "--cache-max"),
         ("prepare g --run-dir r --spill-dir s", "--spill-dir"),
+        ("prepare g --run-dir r --no-cache", "--no-cache"),
+        ("prepare g --run-dir r --cache-max 1GiB", "--cache-max"),
+        ("merge r --cache-dir c", "--cache-dir"),
         ("merge r --method lstc", "--method"),
         ("cluster hq r --time 4:00:00", "--time"),
         ("bench g --tile 64", "--tile"),
@@ -341,15 +346,20 @@ fn check_runs_nothing_and_looks_for_every_file() {
 }
 
 #[test]
-fn a_check_names_the_faults_of_all_jobs() {
+fn a_check_names_the_faults_of_all_jobs_in_their_order() {
     let (_guard, dir) = folder();
-    let jobs = "[defaults]\ninput.path='g.txt'\n[[job]]\nspill.keep=true\n[[job]]\n[[job]]\noutput.k=2\n\
-                [[job]]\ncount={ backend='cpu', tile=64 }\n";
+    let jobs = "[defaults]\ninput.path='g.txt'\n[[job]]\ncount={ backend='cpu', tile=64 }\n[[job]]\nspill.keep=true\n\
+                [[job]]\n[[job]]\noutput.k=2\n";
     std::fs::write(dir.join("b.toml"), jobs).unwrap();
-    for (more, faults) in [("", 1), (" --check", 3)] {
+    // The last object is of the error that ends the command.
+    for (more, faults, objects) in
+        [("", &["1"][..], 0), (" --check", &["1", "2", "4"], 0), (" --check --json", &["1", "2", "4"], 2)]
+    {
         let run = run(&dir, &format!("run @/b.toml{more}"));
+        assert_eq!(run.out.lines().count(), objects, "{}", run.out);
         let said = run.err + &run.end.unwrap_err().to_string();
-        assert_eq!(said.matches("b.toml: job 'job-").count(), faults, "{said}");
+        let jobs: Vec<&str> = said.split("b.toml: job 'job-").skip(1).map(|rest| &rest[..1]).collect();
+        assert_eq!(jobs, faults, "{said}");
     }
 }
 
