@@ -130,7 +130,6 @@ impl Cache {
         &self.dir
     }
 
-    /// The option that names another place for the cache.
     pub fn option(&self) -> &'static str {
         self.option
     }

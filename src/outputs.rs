@@ -163,7 +163,6 @@ impl OutputTable {
         Error::worst_of(vertices.into_iter().chain(degrees).map(|written| written.and_then(&finish)))
     }
 
-    /// Writes the file of edges, as [`Self::write_vertices`].
     pub fn write_edges(
         &self,
         counts: &impl for<'r> CountsInOrder<Rows<'r> = EdgeRows<'r>>,

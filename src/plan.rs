@@ -244,7 +244,6 @@ impl Planner<'_> {
     }
 }
 
-/// The error for a `device` budget below the floor.
 pub fn below_floor(device: Bytes, least: Bytes) -> Error {
     Error::memory(format!("a device budget of {}", device.exactly()))
         .expected(format!("at least {} bytes ({}) for this graph and method", least.get(), least.rounded_up()))

@@ -41,7 +41,6 @@ pub struct Rates {
     pub packed: f64,
 }
 
-/// The rates that estimates use.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MachineRates {
     #[serde(flatten)]

@@ -58,7 +58,6 @@ impl NumberRuns {
         self.list.iter().copied().chain(run)
     }
 
-    /// How many numbers are below this one.
     pub fn below(&self, number: u32) -> usize {
         if self.list.is_empty() {
             (number.clamp(self.run.start, self.run.end) - self.run.start) as usize

@@ -236,7 +236,6 @@ pub fn generate(family: &Family, base: Option<&BaseGraph>, output: &Path, contro
     generate_file(family, base, &GeneratedFile { path: output, arcs: RowArcs::Both, force: true, control })
 }
 
-/// As [`generate`], for this file.
 pub fn generate_file(family: &Family, base: Option<&BaseGraph>, file: &GeneratedFile<'_>) -> Result<Generated> {
     let format = GeneratedFormat::of(file.path)?;
     let sequence = family.sequence(base)?;

@@ -113,7 +113,6 @@ pub(super) fn stars(leaves: &[u64], kind: StarKind) -> Result<SizedSequence<'sta
 }
 
 impl Stars {
-    /// Appends `count` edges of one section, from its edge `at` on.
     fn append_section(&self, section: &FactorEdges, mut at: u64, count: u64, out: &mut Vec<[u64; 2]>) {
         let factors = &self.factors[section.first..];
         // In the first factor only arcs from the centre to a leaf count; these come first among its arcs.

@@ -36,7 +36,6 @@ const fn narrowed(key: u64, bits: u32) -> u64 {
     key >> 32 << bits | key & 0xffff_ffff
 }
 
-/// The inverse of [`narrowed`].
 #[inline(always)]
 const fn widened(narrow: u64, bits: u32) -> u64 {
     narrow >> bits << 32 | narrow & !(u64::MAX << bits)

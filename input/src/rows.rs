@@ -89,7 +89,6 @@ impl MappedRows {
     pub const SHORT: usize = 32;
     const LONG: usize = 512;
 
-    /// Prefetches the offset of the row of `id`.
     #[inline]
     pub fn prefetch_begin(&self, id: u32) {
         prefetch(self.begins.as_chunks::<8>().0, id as usize);

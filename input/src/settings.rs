@@ -13,7 +13,6 @@ use trimill_system::{Error, Result};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputSettings {
     pub format: Option<Format>,
-    /// Whether the first line of each edge list is a header.
     pub header: Option<Header>,
     /// The columns with the ends of edges, in formats whose columns have names.
     pub columns: Option<ColumnNames>,

@@ -140,7 +140,6 @@ pub trait Engine: Send {
     /// Enqueues a loaded kernel in `stream`; `parameters` has the bytes of each. Errors: [`GpuError::Launch`]: not loaded, other parameters, refused.
     fn launch(&mut self, stream: Stream, grid: Grid, kernel: Kernel, parameters: &[&[u8]]) -> GpuResult<()>;
 
-    /// Enqueues in `stream`.
     fn record(&mut self, stream: Stream, event: Event) -> GpuResult<()>;
 
     /// Makes `stream` wait for the latest record of `event`.

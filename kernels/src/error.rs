@@ -16,7 +16,6 @@ pub enum GpuError {
     /// `free`: right after the refusal, according to the driver.
     #[error("the device refused {asked} bytes; its driver says that {free} of {total} bytes are free")]
     DeviceMemory { asked: u64, free: u64, total: u64 },
-    /// The arena has no room for a piece: the budget would be exceeded.
     #[error("{asked} bytes do not fit the budget: {used} of {capacity} bytes of device memory are in use")]
     Budget { asked: u64, used: u64, capacity: u64 },
     /// A row block is larger than was announced when counting began.

@@ -51,7 +51,6 @@ pub(crate) const FOOTPRINT: Footprint = Footprint {
     ..Footprint::NOTHING
 };
 
-/// As [`FOOTPRINT`], with counters of arcs.
 pub(crate) const FOOTPRINT_WITH_EDGES: Footprint = Footprint {
     per_resident_arc: FOOTPRINT.per_resident_arc + EDGE_COUNTER_BYTES,
     fixed: Bytes(FOOTPRINT.fixed.get() + edges::PIECES * (ALIGNMENT - 1)),

@@ -51,7 +51,6 @@ pub fn contiguous_by_weight(vertices: u32, parts: u32, weight: impl Fn(u32) -> u
     parts_of
 }
 
-/// The ids of run `run` of `vertices` vertices in runs of `length`.
 pub(crate) fn ids_of(run: u32, length: u32, vertices: u32) -> Range<u32> {
     let first = run * length;
     first..first.saturating_add(length).min(vertices)

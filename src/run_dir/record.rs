@@ -161,7 +161,6 @@ impl RunDir {
         !is_bare || !same_graph && !is_empty(&self.graphs())
     }
 
-    /// The input of the recorded job.
     pub fn input(&self) -> Result<Option<Identity>> {
         Ok(sealed_file::read::<JobRecord>(&self.path.join(JOB))?.map(|job| job.input()))
     }

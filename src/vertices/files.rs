@@ -52,7 +52,6 @@ pub fn lcc_table(path: &Path) -> Result<TextTable> {
     }
 }
 
-/// Writes the coefficients of all vertices, as [`vertices`].
 pub fn lcc(path: &Path, all: &LccOfVertices<'_>) -> Result<Output> {
     let table = lcc_table(path)?;
     new_file(path, |to| {
@@ -62,7 +61,6 @@ pub fn lcc(path: &Path, all: &LccOfVertices<'_>) -> Result<Output> {
     })
 }
 
-/// Writes the sums of each degree, as [`vertices`].
 pub fn degrees(path: &Path, by_degree: &[OfDegree]) -> Result<Output> {
     let columns = ["degree", "vertices", "triangles", "average_local_clustering"];
     new_text(path, &columns, by_degree.len(), |place, then, text| {

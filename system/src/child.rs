@@ -32,7 +32,6 @@ pub struct Helper {
 }
 
 impl Helper {
-    /// Runs METIS in `program`, which is `trimill`.
     pub fn metis(program: PathBuf) -> Self {
         Self { program, arguments: vec!["metis-child".into()] }
     }

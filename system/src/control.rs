@@ -179,7 +179,6 @@ impl Control {
         self.recorder.is_some()
     }
 
-    /// Records that a stage began at `start` and ends now.
     pub fn did_stage(&self, name: &'static str, start: Instant) {
         self.did_stage_for(name, start, start.elapsed());
     }
@@ -203,7 +202,6 @@ impl Control {
         }
     }
 
-    /// Records that since `start` a thread waited for `what`.
     pub fn waited(&self, kind: TrackKind, what: &'static str, start: Instant) {
         let (name, time) = ((what, None), start.elapsed());
         self.record(TimedWork { kind, name, start, time, bytes: None, waiting: true });

@@ -212,7 +212,6 @@ impl Error {
         error
     }
 
-    /// A mistake of this program.
     pub fn defect(found: impl Into<String>) -> Self {
         Self::new(Kind::Defect, None, found).advice("this is a defect; please report it")
     }
@@ -269,7 +268,6 @@ impl Error {
         self
     }
 
-    /// Prepends the name of the job, if it has one.
     #[must_use]
     pub fn in_job(self, name: Option<&str>) -> Self {
         match name {

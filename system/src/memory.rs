@@ -95,7 +95,6 @@ impl HostMemory {
         self.advising(error, floor.bytes.max(all))
     }
 
-    /// `error` with the advice to raise the budget to `enough`.
     pub fn advising(self, error: Error, enough: Bytes) -> Error {
         let later =
             if error.bytes_wanted().is_some_and(|now| now < enough) { ", which a later stage takes" } else { "" };
@@ -115,7 +114,6 @@ impl HostMemory {
     }
 }
 
-/// `bytes`, and the allocator's share for them.
 fn with_allocator(bytes: Bytes) -> Bytes {
     Bytes(bytes.get().div_ceil(ALLOCATOR - 1) * ALLOCATOR)
 }
@@ -135,7 +133,6 @@ impl Needs {
         Self { stage, parts: Vec::new(), buffers: Bytes::ZERO }
     }
 
-    /// Adds `per` bytes for each of `many` things.
     #[must_use]
     pub fn array(mut self, per: u64, many: u64, things: &str) -> Self {
         let bytes = Bytes(per.saturating_mul(many));

@@ -45,7 +45,6 @@ pub fn try_map<T: Send, R: Send>(
     Ok(made(slots))
 }
 
-/// As [`try_map`], with a value as in [`try_each_with`].
 pub fn try_map_with<T: Send, S: Send, R: Send>(
     items: impl IntoIterator<Item = T>,
     new: impl Fn() -> S + Sync,

@@ -54,7 +54,6 @@ impl Groups {
         length.saturating_sub(self.first).div_ceil(self.more)
     }
 
-    /// Bits of the data of `many` numbers with `control_bits` control bits.
     pub(super) fn data_bits(self, many: u64, control_bits: u64) -> Option<u64> {
         let further = control_bits.checked_sub(many)?;
         u64::from(self.first).checked_mul(many)?.checked_add(u64::from(self.more).checked_mul(further)?)

@@ -46,7 +46,6 @@ pub(super) struct TarMembers<'a> {
 #[derive(Default)]
 struct Extension {
     name: Option<Vec<u8>>,
-    /// The path that a link leads to.
     target: Option<Vec<u8>>,
     bytes: Option<u64>,
     sparse: bool,

@@ -108,7 +108,6 @@ impl<'a> ColumnTexts<'a> {
         Ok(Self { batch, end, texts, name: Vec::new() })
     }
 
-    /// The name in the next row; `row` is its number.
     pub(super) fn next(&mut self, row: u64) -> Result<&[u8]> {
         let Self { batch, end, texts, name } = self;
         let (batch, end) = (*batch, *end);

@@ -123,7 +123,6 @@ impl<'a> IdReader<'a> {
         Ok(Self { batch, end, bytes, piece: Vec::new() })
     }
 
-    /// Reads the next ids; `rows`: the numbers of their rows.
     pub(super) fn read(&mut self, rows: Range<u64>, ids: &mut Vec<u64>) -> Result<()> {
         let Self { batch, end, bytes, piece } = self;
         let ArrowColumn { width, values, .. } = &batch.columns[*end];

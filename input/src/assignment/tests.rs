@@ -62,13 +62,11 @@ fn one_column_or_two() {
 
 #[test]
 fn wrong_lines_are_refused() {
-    // Too few or too many.
     assert_refused("", dense(), None, &["is empty", "a file that assigns the vertices"]);
     assert_refused("# nothing\n\n", dense(), None, &["no line with numbers"]);
     assert_refused("0\n1\n", dense(), Some(2), &["too few lines: 2", "each of the 6 ids from 1 to 6, also"]);
     assert_refused("0\n0\n0\n0\n0\n0\n0\n", dense(), Some(7), &["too many lines", "the 6 ids from 1 to 6"]);
     assert_refused("0\n0\n\n0\n", dense(), Some(4), &["after the blank line 3"]);
-    // Numbers.
     assert_refused("0\nzero\n", dense(), Some(2), &["'zero'", "part numbers in decimal digits"]);
     assert_refused("# c\n-1\n", dense(), Some(2), &["the negative number -1"]);
     assert_refused("1.5\n", dense(), Some(1), &["1.5, which is not an integer"]);
@@ -80,13 +78,11 @@ fn wrong_lines_are_refused() {
     assert_refused(b"\x1f\x8b\x08\x00\n", dense(), None, &["the gzip stream"]);
     assert_refused("3\r1\r2\r", dense(), Some(1), &["a carriage return"]);
     assert_refused(vec![b'7'; 1 << 20], dense(), Some(1), &["a line is longer than 1048576 bytes"]);
-    // Columns.
     assert_refused("0\n1 1\n", dense(), Some(2), &["2 column(s) after lines with 1"]);
     assert_refused("1 1\n0\n", dense(), Some(2), &["1 column(s) after lines with 2"]);
     assert_refused("1 1 1\n", dense(), Some(1), &["'1 1 1'"]);
     assert_refused(",\n", dense(), Some(1), &["','"]);
     assert_refused("0\n", sparse(), Some(1), &["sparse", "an original id and its part"]);
-    // Vertices.
     assert_refused("7 0\n7 0\n", sparse(), Some(2), &["a second line for the vertex 7"]);
     assert_refused("7 0\n", sparse(), Some(1), &["2 vertices with edges have no line", "the vertex 1099511627776"]);
     assert_refused("1 0\n7 0\n", dense(), Some(2), &["the id 7", "from 1 and below 7"]);

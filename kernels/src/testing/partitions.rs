@@ -34,7 +34,6 @@ pub fn pool() -> &'static ThreadPool {
     &POOL
 }
 
-/// Gives a counter all runs and all row blocks. Errors: those of the counter.
 pub fn give(counter: &mut dyn PartitionCounter, runs: Vec<Resident>, row_blocks: &[RowBlock]) -> Result<()> {
     runs.into_iter().try_for_each(|run| counter.resident(run, pool()).map(drop))?;
     row_blocks.iter().try_for_each(|row_block| counter.row_block(&row_block.view(), pool()))
@@ -213,7 +212,6 @@ impl Partition {
         self.runs(rows).into_iter().map(&mut run).collect()
     }
 
-    /// The size of the partition, with row blocks of at most `row_block_limit` bytes.
     pub fn size(&self, row_block_limit: u64) -> PartitionExtent {
         let arcs = self.numbers.iter().map(|&number| self.rows[number as usize].len() as u64).sum();
         PartitionExtent { locals: self.numbers.len() as u64, arcs, numbered: self.numbered(), row_block_limit }
@@ -228,7 +226,6 @@ impl Partition {
         self.rows.len() as u32
     }
 
-    /// The whole graph as one partition.
     pub fn whole(rows: Vec<Vec<u32>>) -> Self {
         let local = vec![true; rows.len()];
         Self::new(rows, local)

@@ -15,7 +15,6 @@ pub struct Prepared {
     pub distinct_arcs: u64,
     pub edges: u64,
     pub degrees: Vec<u32>,
-    /// The number of successors in each row.
     pub lengths: Vec<u32>,
     pub first_arcs: Vec<u64>,
     pub positions: Vec<u64>,

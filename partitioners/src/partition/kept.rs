@@ -31,7 +31,6 @@ impl Kept {
         self.closing.as_ref().unwrap_or(&self.kept).contains(successor)
     }
 
-    /// Bytes of a [`Kept`] in a graph of `n` vertices.
     pub const fn bytes(n: u32) -> Bytes {
         Bytes(2 * VertexSet::bytes(n).get())
     }

@@ -85,7 +85,6 @@ impl CommandContext<'_> {
         error.kind()
     }
 
-    /// As [`Self::tell`], if something failed.
     fn tell_failed(&mut self, of: &str, done: Result<()>) -> CommandOutcome {
         done.err().map(|error| self.tell(of, &error))
     }

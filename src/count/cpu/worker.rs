@@ -68,7 +68,6 @@ impl CpuWorker {
         }
     }
 
-    /// As [`PostponedArcs::allocate`].
     pub(super) fn allocate(&mut self, hubs: Bytes) {
         self.postponed.allocate(hubs);
         if self.postponed.room.vertices && self.locals.is_empty() {

@@ -71,7 +71,7 @@ fn contradictions_are_usage_errors() {
             "rank, and the spill is to be kept",
         ),
         ("input.path = '-'\nrun.dir = 'r'", "read again"),
-        ("input.path = 'a'\noutput.per_edge = ''", "edges has an empty name; expected the name of a file"),
+        ("input.path = 'a'\noutput.per_edge = ''", "edge has an empty name; expected the name of a file"),
         ("input.path = 'a'\nwork.dir = ''", "the work directory has an empty name; expected the path of a directory"),
         ("input.path = 'a'\noutput.report = 'r.htm'", "ends with .html"),
         ("input.path = 'a'\noutput = { per_vertex = '-', per_edge = '-' }", "several tables on standard output"),

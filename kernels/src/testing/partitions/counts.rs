@@ -28,7 +28,6 @@ pub fn arenas(footprint: &Footprint, size: &PartitionExtent) -> Vec<u64> {
     }
 }
 
-/// The bytes of device memory that a counter takes.
 pub fn bytes_of(counter: &dyn PartitionCounter) -> u64 {
     match counter.memory() {
         CounterMemory::All(Bytes(bytes)) => bytes,

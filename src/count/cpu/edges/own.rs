@@ -68,7 +68,6 @@ impl Own {
         self.planes.resize(if self.dense { self.words.len() } else { 0 }, planes::EMPTY);
     }
 
-    /// As [`Self::mark`], for a packed row.
     #[inline(always)]
     pub(super) fn mark_words(&mut self, words: &[[u32; 3]]) {
         let mut before = 0;

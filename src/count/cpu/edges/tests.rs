@@ -35,7 +35,6 @@ fn on_arcs(partition: &Partition) -> OnArcs {
     found
 }
 
-/// As [`on_arcs`], counted by `cpu` in these row blocks.
 fn counted_on_arcs(partition: &Partition, cpu: &mut Cpu, row_blocks: &[RowBlock]) -> OnArcs {
     let resident = partition.resident();
     let locals = resident.numbers.clone();

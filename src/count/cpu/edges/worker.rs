@@ -109,7 +109,6 @@ impl EdgeWorker {
         }
     }
 
-    /// As [`Self::with_row`], for a packed row.
     #[inline(always)]
     fn with_words(&mut self, words: &[[u32; 3]], first: u64, around: &Around<'_>) -> u32 {
         let Self { own, additions, .. } = self;

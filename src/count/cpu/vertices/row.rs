@@ -14,7 +14,6 @@ pub(in crate::count::cpu) struct RowCounters {
 }
 
 impl RowCounters {
-    /// For rows of up to `words` words, of numbers below `numbered`.
     pub(in crate::count::cpu) fn new(numbered: u32, words: usize) -> Self {
         Self { slots: vec![0; (numbered as usize).div_ceil(64)], counters: WordCounters::new(words) }
     }
