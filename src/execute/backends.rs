@@ -1,7 +1,7 @@
 //! Chooses the backends that count a session's graph, by the job and the machine, and the memory of each.
 
 use super::chosen::ChosenBackends;
-use super::count_memory::{counters_of_partition, on_the_way};
+use super::count_memory::on_the_way;
 use super::host::{HostNeeds, least_on_cpu, on_cpu};
 use super::host_of_gpus::{OnGpus, blocks_of_gpu, least_on_gpus};
 use super::opening::{Gpus, Opening};
@@ -40,6 +40,11 @@ impl Session {
         HostNeeds { largest_degree, ..self.host_needs_of(graph.size(), graph.held_bytes(), mode) }
     }
 
+    /// The most counters of vertices that a partition has. In the spilled mode, locals have one each besides those of all numbers.
+    fn counters_of_partition(&self, vertices: u32) -> u64 {
+        u64::from(vertices) * if self.job.settings.mode() == Some(Mode::Spilled) { 2 } else { 1 }
+    }
+
     /// As [`Self::host_needs`], for a graph of any degrees that takes `held` bytes of memory.
     pub(super) fn host_needs_of(&self, size: GraphSize, held: Bytes, mode: Option<Mode>) -> HostNeeds {
         let job = &self.job;
@@ -49,6 +54,7 @@ impl Session {
             largest_degree: size.edges.min(size.vertices.saturating_sub(1).into()) as u32,
             held,
             listed: self.listed,
+            counters: self.counters_of_partition(size.vertices),
             // Parts without vertices are left out.
             parts: job.settings.partition.parts().asked().map_or(0, |parts| parts.min(size.vertices).into()),
             shards: 1,
@@ -150,13 +156,14 @@ impl Session {
     }
 
     fn least_on_cpu(&self, method: &CpuMethod, graph: &GraphSize) -> (Bytes, Bytes) {
-        let mode = self.job.settings.mode();
         // The number of tables depends on the pool's threads.
         let footprint_of = |counts, graph: &GraphSize| {
             parallel::within(&self.pool, || match method {
                 #[cfg(feature = "baselines")]
                 CpuMethod::Serial(method) => method.footprint(),
-                CpuMethod::Bitmap => bitmap(counts, graph, mode, Bytes::ZERO).footprint(),
+                CpuMethod::Bitmap => {
+                    bitmap(counts, graph, self.counters_of_partition(graph.vertices), Bytes::ZERO).footprint()
+                }
             })
         };
         let footprint = footprint_of(self.job.counts(), graph);
@@ -198,7 +205,7 @@ impl Session {
             // Larger tables use the memory above the floor.
             CpuMethod::Bitmap => {
                 let beyond = device.saturating_sub(least);
-                Box::new(parallel::within(&self.pool, || bitmap(needs.counts, &needs.size, needs.mode, beyond)))
+                Box::new(parallel::within(&self.pool, || bitmap(needs.counts, &needs.size, needs.counters, beyond)))
             }
         };
         Ok(ChosenBackends {
@@ -241,7 +248,7 @@ impl Session {
             CountedAt::Edges => workers.iter_mut().for_each(Cuda::count_edges),
             CountedAt::Vertices => {
                 let most = on_the_way(self.host, gpus);
-                workers.iter_mut().for_each(|worker| worker.count_vertices(needs.counters(), most));
+                workers.iter_mut().for_each(|worker| worker.count_vertices(needs.counters, most));
             }
             CountedAt::Nothing => {}
         }
@@ -281,10 +288,10 @@ impl Session {
     }
 }
 
-fn bitmap(counts: CountsWanted, graph: &GraphSize, mode: Option<Mode>, budget: Bytes) -> Cpu {
+fn bitmap(counts: CountsWanted, graph: &GraphSize, counters: u64, budget: Bytes) -> Cpu {
     match counts.at() {
         CountedAt::Edges => Cpu::with_edges(budget, graph.vertices, graph.longest_row),
-        CountedAt::Vertices => Cpu::with_vertices(budget, graph.vertices, counters_of_partition(mode, graph.vertices)),
+        CountedAt::Vertices => Cpu::with_vertices(budget, graph.vertices, counters),
         CountedAt::Nothing => Cpu::new(budget, graph.vertices),
     }
 }

@@ -58,6 +58,7 @@ fn enough_to_merge(cluster: &ClusterTable, prepared: &PreparedJob) -> Bytes {
         largest_degree,
         held: Bytes::ZERO,
         listed: 0,
+        counters: 0,
         parts: prepared.parts().into(),
         shards: 1,
         mode: Some(prepared.report.mode),

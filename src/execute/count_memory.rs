@@ -4,7 +4,6 @@ use trimill_counting::COUNTER_BYTES;
 
 use crate::count::vertex_counters;
 use crate::edges;
-use crate::job::Mode;
 use crate::outputs::CountsWanted;
 use crate::stream::edges::CHUNK;
 use crate::sums::{ByArc, ByRank, SumKey, Sums};
@@ -29,11 +28,6 @@ pub(super) fn held<K: SumKey>(host: HostMemory, keys: u64) -> Bytes {
 /// The most bytes of each GPU's counts that wait to be added to the sums, for `gpus` GPUs.
 pub(super) fn on_the_way(host: HostMemory, gpus: u64) -> Bytes {
     Bytes(host.usable().get() / 8 / gpus.max(1))
-}
-
-/// The most counters of vertices that a partition has. In the spilled mode, locals have one each besides those of all numbers.
-pub(super) fn counters_of_partition(mode: Option<Mode>, vertices: u32) -> u64 {
-    u64::from(vertices) * if mode == Some(Mode::Spilled) { 2 } else { 1 }
 }
 
 /// Host memory besides the sums for triangles at vertices while `gpus` GPUs count partitions of so many counters; 0 for the CPU, whose counters belong

@@ -2,7 +2,7 @@
 //! come the read buffers of all threads and a graph in memory; then the least for building a partition, if the job may build any; the rest is for
 //! counting (five eighths of it on GPUs) and for building more partitions at a time.
 
-use super::count_memory::{counters_of_partition, edges_while_counting, held, while_counting, while_writing};
+use super::count_memory::{edges_while_counting, held, while_counting, while_writing};
 use crate::directions::{self, DoubledGraph};
 use crate::job::{Mode, SpillTo};
 use crate::outputs::{CountedAt, CountsWanted};
@@ -61,6 +61,8 @@ pub(super) struct HostNeeds {
     pub(super) held: Bytes,
     /// The most vertices that the input lists.
     pub(super) listed: u64,
+    /// The most counters of vertices that a partition has.
+    pub(super) counters: u64,
     /// The number of partitions, if the job names it or is prepared; else 0: few.
     pub(super) parts: u64,
     /// For how many shards rank ranges are cut, unless the number of partitions is known.
@@ -82,11 +84,6 @@ pub(super) struct HostNeeds {
 }
 
 impl HostNeeds {
-    /// The most counters of vertices that a partition has.
-    pub(super) fn counters(&self) -> u64 {
-        counters_of_partition(self.mode, self.size.vertices)
-    }
-
     /// Divides the budget; counting takes at least `least`, on `gpus` GPUs or on the CPU.
     pub(super) fn divided(&self, least: Bytes, gpus: u64) -> Result<Division> {
         self.check_size()?;
@@ -256,7 +253,7 @@ impl HostNeeds {
             }
             CountedAt::Vertices => {
                 let sums = held::<ByRank>(self.host, vertices.into());
-                ("triangles at vertices", sums, while_counting(self.host, self.counters(), gpus))
+                ("triangles at vertices", sums, while_counting(self.host, self.counters, gpus))
             }
             CountedAt::Nothing => return needs,
         };

@@ -112,17 +112,9 @@ impl Prepared {
         job.settings.output.check_ids(array_len(&graph))?;
         let identity = origin.map_or(Ok(String::new()), |origin| origin.lasting())?;
         let recorded = session.recorded_plan(&identity, graph.vertices(), shards)?;
-        // The recorded mode needs its share of host memory, even if this start would choose another mode.
-        let mode = recorded.as_ref().map(|(record, _)| record.mode).or(job.settings.mode());
-        let needs_of = |graph: &OrientedGraph| {
-            let needs = session.host_needs(graph, mode);
-            // A later start of a job needs no more than the first, which did not know the number.
-            let known = recorded.as_ref().filter(|_| session.is_shard()).map(|(record, _)| u64::from(record.parts));
-            HostNeeds { parts: known.unwrap_or(needs.parts), shards, ..needs }
-        };
-        let needs = needs_of(&graph);
-        let graph = session.in_file_if_memory_lacks(graph, &needs)?;
-        let needs = needs_of(&graph);
+        let record = recorded.as_ref().map(|(record, _)| record);
+        let graph = session.in_file_if_memory_lacks(graph, |graph| session.needs_of_plan(graph, record, shards))?;
+        let needs = session.needs_of_plan(&graph, record, shards);
         let start = Instant::now();
         let mut chosen = session
             .backends(&needs, None)
@@ -194,10 +186,25 @@ impl Prepared {
 }
 
 impl Session {
+    /// The host memory of a start that plans for `shards` shards, or uses a recorded plan.
+    fn needs_of_plan(&self, graph: &OrientedGraph, recorded: Option<&PlanRecord>, shards: u32) -> HostNeeds {
+        // The recorded mode needs its share of host memory, even if this start would choose another mode.
+        let mode = recorded.map(|record| record.mode).or(self.job.settings.mode());
+        let needs = self.host_needs(graph, mode);
+        // A later start of a job needs no more than the first, which did not know the number.
+        let known = recorded.filter(|_| self.is_shard()).map(|record| u64::from(record.parts));
+        HostNeeds { parts: known.unwrap_or(needs.parts), shards, ..needs }
+    }
+
     /// Moves a graph in memory to a temporary file if it leaves too little of the host's budget for later stages.
-    fn in_file_if_memory_lacks(&self, graph: OrientedGraph, needs: &HostNeeds) -> Result<OrientedGraph> {
+    fn in_file_if_memory_lacks(
+        &self,
+        graph: OrientedGraph,
+        needs: impl Fn(&OrientedGraph) -> HostNeeds,
+    ) -> Result<OrientedGraph> {
+        let needs = needs(&graph);
         let (least, gpus) = self.least_to_count(&needs.size);
-        let fits = needs.divided(least, gpus).is_ok() && self.least_for_metis(needs) <= self.host.budget();
+        let fits = needs.divided(least, gpus).is_ok() && self.least_for_metis(&needs) <= self.host.budget();
         if needs.held == Bytes::ZERO || fits {
             return Ok(graph);
         }

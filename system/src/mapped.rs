@@ -68,7 +68,7 @@ pub fn return_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         // What a thread frees is used again by the threads of its heap alone.
-        let heaps = (crate::machine::cores() / 2).max(2) as i32;
+        let heaps = std::thread::available_parallelism().map_or(2, |cores| (usize::from(cores) / 2).max(2)) as i32;
         let large = [libc::M_MMAP_THRESHOLD, libc::M_TRIM_THRESHOLD].map(|setting| (setting, LARGE));
         for (setting, value) in large.into_iter().chain([(libc::M_ARENA_MAX, heaps)]) {
             // SAFETY: sets a number in the allocator, which it reads under its own lock. If refused, nothing changes.

@@ -10,6 +10,7 @@ fn the_smallest_budget_leaves_only_a_band_of_rows_to_directions() {
         largest_degree: 20,
         held: Bytes::ZERO,
         listed: 0,
+        counters: 10,
         parts: 0,
         shards: 1,
         mode: None,
