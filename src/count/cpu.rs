@@ -80,7 +80,7 @@ impl Cpu {
     /// As [`Self::new`], with counters of the triangles at each vertex ([`vertex_counters`], at `most` those of a partition), whose memory is taken
     /// from `budget` first.
     pub fn with_vertices(budget: Bytes, vertices: u32, most: u64) -> Self {
-        let counters = vertex_counters(most, budget);
+        let counters = vertex_counters(vertices, most, budget);
         Self::with(budget.saturating_sub(Bytes(COUNTER_BYTES * counters)), vertices, counters)
     }
 

@@ -48,8 +48,8 @@ pub struct Cuda {
     lstc: (Lstc, bool),
     chunk: Bytes,
     edges: bool,
-    /// If triangles at vertices are counted: the counters of a partition, at most, and the most bytes of those in memory.
-    vertices: Option<(u64, Bytes)>,
+    /// If triangles at vertices are counted: the graph's vertices, a partition's counters, at most, and the most bytes of those in memory.
+    vertices: Option<(u32, u64, Bytes)>,
 }
 
 impl CountTable {
@@ -123,7 +123,7 @@ impl Cuda {
 
     /// The footprint without buffers for encoded rows, and with the fewest counters.
     pub fn least_footprint(&self) -> Footprint {
-        let counters = self.vertices.map_or(0, |(of_partition, _)| vertex_counters(of_partition, Bytes::ZERO));
+        let counters = self.vertices.map_or(0, |(vertices, all, _)| vertex_counters(vertices, all, Bytes::ZERO));
         footprint(&*self.method, self.edges, 0, COUNTER_BYTES * counters)
     }
 
@@ -132,14 +132,19 @@ impl Cuda {
     }
 
     /// Counts at vertices, too, with at most `most` bytes of counters at a time, at least [`vertex_counters`]. Call after [`Self::reserve`].
-    pub fn count_vertices(&mut self, of_partition: u64, most: Bytes) {
-        self.vertices = Some((of_partition, most));
+    pub fn count_vertices(&mut self, vertices: u32, of_partition: u64, most: Bytes) {
+        self.vertices = Some((vertices, of_partition, most));
         self.reserve_counters(Bytes(self.gpu.reserved()));
     }
 
     fn reserve_counters(&mut self, budget: Bytes) {
-        if let Some((of_partition, most)) = self.vertices {
-            self.gpu.reserve_counters(counter_bytes(of_partition, most, budget, self.gpu.reserved()));
+        if let Some((vertices, of_partition, most)) = self.vertices {
+            self.gpu.reserve_counters(counter_bytes(
+                vertices,
+                of_partition,
+                budget.min(Bytes(4 * most.get())),
+                self.gpu.reserved(),
+            ));
         }
     }
 
@@ -250,9 +255,9 @@ impl CountBackend for Cuda {
     }
 }
 
-/// Bytes of the counters held at a time: within `budget`, about `most` bytes, and never more than half of `all`.
-fn counter_bytes(of_partition: u64, most: Bytes, budget: Bytes, all: u64) -> u64 {
-    let counters = vertex_counters(of_partition, budget.min(Bytes(4 * most.get())));
+/// Bytes of the counters held at a time: within `budget`, and never more than half of `all`.
+fn counter_bytes(vertices: u32, of_partition: u64, budget: Bytes, all: u64) -> u64 {
+    let counters = vertex_counters(vertices, of_partition, budget);
     (COUNTER_BYTES * counters).min(all / 2 / ALIGNMENT * ALIGNMENT)
 }
 

@@ -25,7 +25,7 @@ impl Session {
         let mut all = Absent::choices(method, &self.job.settings.count, graph.vertices, device, counts.edges)?;
         if counts.at() == CountedAt::Vertices {
             let most = on_the_way(needs.host, gpus);
-            all.iter_mut().for_each(|absent| absent.count_vertices(needs.counters, most));
+            all.iter_mut().for_each(|absent| absent.count_vertices(graph.vertices, needs.counters, most));
         }
         let device_peels = all.first().and_then(|absent| absent.peels(graph.vertices.into(), graph.edges)).map(Bytes);
         let (least_on_host, division, OnGpus { block: largest_row_block, all: on_host, .. }) =

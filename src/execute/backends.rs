@@ -40,9 +40,15 @@ impl Session {
         HostNeeds { largest_degree, ..self.host_needs_of(graph.size(), graph.held_bytes(), mode) }
     }
 
-    /// The most counters of vertices that a partition has. In the spilled mode, locals have one each besides those of all numbers.
+    /// The counters of vertices of a partition that should fit at once. In the spilled mode, locals have one each besides those of all numbers: twice
+    /// as many as in even parts are provided for if the job names a number. All starts of a job have the same, whichever mode it takes.
     fn counters_of_partition(&self, vertices: u32) -> u64 {
-        u64::from(vertices) * if self.job.settings.mode() == Some(Mode::Spilled) { 2 } else { 1 }
+        let (vertices, settings) = (u64::from(vertices), &self.job.settings);
+        let locals = match (settings.mode(), settings.partition.parts().asked()) {
+            (Some(Mode::InPlace), _) | (_, None) => 0,
+            (_, Some(parts)) => (2 * vertices).div_ceil(u64::from(parts).max(2)),
+        };
+        vertices + locals
     }
 
     /// As [`Self::host_needs`], for a graph of any degrees that takes `held` bytes of memory.
@@ -248,7 +254,7 @@ impl Session {
             CountedAt::Edges => workers.iter_mut().for_each(Cuda::count_edges),
             CountedAt::Vertices => {
                 let most = on_the_way(self.host, gpus);
-                workers.iter_mut().for_each(|worker| worker.count_vertices(needs.counters, most));
+                workers.iter_mut().for_each(|worker| worker.count_vertices(graph.vertices, needs.counters, most));
             }
             CountedAt::Nothing => {}
         }

@@ -32,8 +32,9 @@ pub(super) fn on_the_way(host: HostMemory, gpus: u64) -> Bytes {
 
 /// Host memory besides the sums for triangles at vertices while `gpus` GPUs count partitions of so many counters; 0 for the CPU, whose counters belong
 /// to counting.
-pub(super) fn while_counting(host: HostMemory, of_partition: u64, gpus: u64) -> Bytes {
-    let counters = Bytes(COUNTER_BYTES * vertex_counters(of_partition, Bytes(4 * on_the_way(host, gpus).get())));
+pub(super) fn while_counting(host: HostMemory, vertices: u32, of_partition: u64, gpus: u64) -> Bytes {
+    let counters =
+        Bytes(COUNTER_BYTES * vertex_counters(vertices, of_partition, Bytes(4 * on_the_way(host, gpus).get())));
     Bytes(gpus * counters.get())
 }
 

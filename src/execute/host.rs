@@ -61,7 +61,7 @@ pub(super) struct HostNeeds {
     pub(super) held: Bytes,
     /// The most vertices that the input lists.
     pub(super) listed: u64,
-    /// The most counters of vertices that a partition has.
+    /// Counters of vertices that a partition should have room for.
     pub(super) counters: u64,
     /// The number of partitions, if the job names it or is prepared; else 0: few.
     pub(super) parts: u64,
@@ -253,7 +253,7 @@ impl HostNeeds {
             }
             CountedAt::Vertices => {
                 let sums = held::<ByRank>(self.host, vertices.into());
-                ("triangles at vertices", sums, while_counting(self.host, self.counters, gpus))
+                ("triangles at vertices", sums, while_counting(self.host, vertices, self.counters, gpus))
             }
             CountedAt::Nothing => return needs,
         };

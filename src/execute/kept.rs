@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::details::Details;
+use super::host::HostNeeds;
 use super::results::result_of;
 use super::session::{Purpose, Session};
 use super::spilled::SpillsToCount;
@@ -70,6 +71,7 @@ pub(super) fn count(job: Job, dir: &Path, control: &Control) -> Result<RunResult
     let session = Session::open(job.without_cache(), Purpose::Count, None, control)?;
     let Session { job, control, .. } = &session;
     let needs = session.host_needs_of(size, Bytes::ZERO, job.settings.mode());
+    let needs = HostNeeds { parts: manifest.partitions.len() as u64, ..needs };
     let spills = SpillsToCount { manifest: &manifest, dir, wanted: &|_| true, journal: None };
     let mut chosen = spills.backends(&needs, &session)?;
     let (device, driver) = (chosen.device_budget, chosen.driver_bytes);

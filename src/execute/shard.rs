@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use super::details::Details;
 use super::graph::Prepared;
+use super::host::HostNeeds;
 use super::queue::Item;
 use super::session::Session;
 use super::spilled::SpillsToCount;
@@ -126,6 +127,7 @@ fn count_spills(prepared: &Prepared, journal: &Journal, parts: &[u32]) -> Result
     let manifest = Manifest::read(&dir)?;
     session.open_gpus(Bytes(u64::MAX))?;
     let needs = session.host_needs(graph, session.job.settings.mode());
+    let needs = HostNeeds { parts: manifest.partitions.len() as u64, ..needs };
     let wanted = |part| parts.contains(&part);
     let spills = SpillsToCount { manifest: &manifest, dir: &dir, wanted: &wanted, journal: Some(journal) };
     let mut chosen = spills.backends(&needs, session)?;

@@ -47,8 +47,9 @@ impl Absent {
     }
 
     /// Counts at vertices, too, with at most `most` bytes of counters at a time.
-    pub fn count_vertices(&mut self, of_partition: u64, most: Bytes) {
-        let counters = counter_bytes(of_partition, most, self.budget, self.budget.get());
+    pub fn count_vertices(&mut self, vertices: u32, of_partition: u64, most: Bytes) {
+        let budget = self.budget.min(Bytes(4 * most.get()));
+        let counters = counter_bytes(vertices, of_partition, budget, self.budget.get());
         self.footprint.apart += Bytes(counters);
         self.footprint.counters = counters / COUNTER_BYTES;
     }
