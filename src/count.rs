@@ -11,8 +11,8 @@ use trimill_kernels::ALIGNMENT;
 
 use trimill_system::Bytes;
 
-/// The number of counters of vertices in memory at a time: the `most` of any partition if they fit a quarter of `budget`, but at least 8,192, or one for
-/// each of `vertices`.
+/// The number of counters of vertices in memory at a time: the `most` of any partition if they fit a quarter of `budget`, but at least 8,192, or one
+/// for each of `vertices`.
 pub fn vertex_counters(vertices: u32, most: u64, budget: Bytes) -> u64 {
     const LEAST: u64 = 8192;
     let fit = budget.get() / 4 / COUNTER_BYTES;

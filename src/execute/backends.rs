@@ -40,8 +40,8 @@ impl Session {
         HostNeeds { largest_degree, ..self.host_needs_of(graph.size(), graph.held_bytes(), mode) }
     }
 
-    /// The counters of vertices of a partition that should fit at once. In the spilled mode, locals have one each besides those of all numbers: twice
-    /// as many as in even parts are provided for if the job names a number. All starts of a job have the same, whichever mode it takes.
+    /// The counters of vertices that should fit in memory at once: one for each vertex and, if the job names a number of parts, for twice the locals
+    /// of an even part, since locals have counters of their own in the spilled mode. It depends on settings alone: later starts reserve the same.
     fn counters_of_partition(&self, vertices: u32) -> u64 {
         let (vertices, settings) = (u64::from(vertices), &self.job.settings);
         let locals = match (settings.mode(), settings.partition.parts().asked()) {

@@ -46,7 +46,7 @@ impl ChosenBackends {
         let raised = |flag: &str, bytes: Option<Bytes>| bytes.map(|bytes| format!("{flag} to {}", bytes.get()));
         let flags: Vec<String> =
             [raised("--device-memory", on_device), raised("--host-memory", on_host)].into_iter().flatten().collect();
-        // What it takes here is not named: with that budget it would take more.
+        // The bytes it takes are not named: tables grow with the budget, so under a budget of that size it would take more.
         let error = Error::memory(format!("{what} does not fit the device budget of {}", self.device_budget.exactly()))
             .advice(format!("raise {} or more", flags.join(" and ")));
         Err(match (on_device, on_host) {

@@ -30,8 +30,7 @@ pub(super) fn on_the_way(host: HostMemory, gpus: u64) -> Bytes {
     Bytes(host.usable().get() / 8 / gpus.max(1))
 }
 
-/// Host memory besides the sums for triangles at vertices while `gpus` GPUs count partitions of so many counters; 0 for the CPU, whose counters belong
-/// to counting.
+/// Host memory besides the sums while `gpus` GPUs count partitions with so many counters of vertices; 0 for the CPU, where counting has these.
 pub(super) fn while_counting(host: HostMemory, vertices: u32, of_partition: u64, gpus: u64) -> Bytes {
     let counters =
         Bytes(COUNTER_BYTES * vertex_counters(vertices, of_partition, Bytes(4 * on_the_way(host, gpus).get())));

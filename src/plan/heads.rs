@@ -78,11 +78,10 @@ pub(super) fn cut(
     let bins_of = |range: &Range<u32>| 0..bounds.partition_point(|&(rank, _)| rank < range.end);
     let chunk = |range, bins: Range<usize>| HeadRange { range, seconds: costs.seconds(range, &bins), bins };
     let mut chunks: Vec<HeadRange> = ranges.iter().map(bins_of).enumerate().map(|(i, bins)| chunk(i, bins)).collect();
-    // A chunk's cost, as an integer in the order of `f64::total_cmp`, and its place: of equal costs, the last one is cut.
+    // A chunk's cost, as bits, which ascend with a number that is not negative; and its place: of equal costs, the last one is cut.
     let to_cut = |chunks: &[HeadRange], at: usize| {
         let HeadRange { bins, seconds, .. } = chunks.get(at)?;
-        let bits = seconds.to_bits() as i64;
-        (bins.len() > 1).then_some((bits ^ (((bits >> 63) as u64) >> 1) as i64, at))
+        (bins.len() > 1).then_some((seconds.max(0.0).to_bits(), at))
     };
     let mut waiting: BinaryHeap<_> = (0..chunks.len()).filter_map(|at| to_cut(&chunks, at)).collect();
     let (wanted, of) = (shards as usize, NonZeroU32::new(shards).unwrap_or(NonZeroU32::MIN));
@@ -100,7 +99,7 @@ pub(super) fn cut(
             }
         }
         let Some((cost, largest)) = waiting.pop() else { break };
-        // Another chunk may be at this place since.
+        // The chunk may have moved: another one is at its place now.
         if to_cut(&chunks, largest) != Some((cost, largest)) {
             continue;
         }

@@ -1,6 +1,7 @@
-//! Chooses the mode, in place or spilled, that is estimated to be faster; counting itself takes the same time in both, if once. Rank ranges are planned first,
-//! without a pass over the graph; spilled partitions, runs of consecutive ids, only if they could be faster. A graph that fits as one partition is
-//! never split. docs/results/modes-h200.md shows where each mode is faster.
+//! Chooses the mode, in place or spilled, that is estimated to be faster. One pass of counting takes the same time in both, so only further passes,
+//! for counters of vertices that do not fit at once, are estimated. Rank ranges are planned first, without a pass over the graph; spilled partitions,
+//! runs of consecutive ids, only if they could be faster. A graph that fits as one partition is never split. docs/results/modes-h200.md shows where
+//! each mode is faster.
 
 use serde::{Deserialize, Serialize};
 

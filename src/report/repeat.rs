@@ -10,7 +10,7 @@ use crate::table::format::STANDARD_OUTPUT;
 use trimill_system::Bytes;
 use trimill_system::url::{is_url, public};
 
-/// Heads a job whose files the job of the report has written: without `force` they are not replaced.
+/// The first lines if the job wrote files, which without `force` it would not replace.
 const FILES: &str =
     "# Before it runs again, move the files that this job wrote, or add to the command: --set output.force=true\n";
 

@@ -391,20 +391,3 @@ fn the_child_of_metis_is_added_to_the_peak() {
     let added = result.peak_host_bytes.saturating_sub(alone.peak_host_bytes);
     assert!(added > Bytes(2 * 2 * 400_000 * 4), "{added}");
 }
-
-/// The alternatives of a plan have the same numbers as a plan with that number of parts.
-#[test]
-fn alternatives_tell_the_largest_partition_and_the_duplication() {
-    let place = Place::new();
-    let file = typed("as20000102.txt");
-    let options = "--partitioner random --prune zero-indegree";
-    let plan: PlanReport = answer(&place, "plan", &file, options);
-    for parts in [4, 16] {
-        let alone: PlanReport = answer(&place, "plan", &file, &format!("{options} --parts {parts}"));
-        let told = plan.alternatives.iter().find(|alternative| alternative.parts == parts).unwrap();
-        let arcs = alone.partitions.iter().map(|partition| partition.arcs_kept).max().unwrap();
-        let vertices = alone.partitions.iter().map(|partition| partition.local_vertices + partition.proxies_kept).max();
-        assert_eq!((told.largest_arcs_kept, Some(told.largest_vertices_kept)), (arcs, vertices));
-        assert!((told.duplication - alone.duplication).abs() < 1e-9 && told.duplication > 1.0, "{}", told.duplication);
-    }
-}

@@ -4,6 +4,7 @@ use crate::common::job::typed;
 use crate::common::place::Place;
 use serde_json::Value;
 use trimill::testing::rates::Rates;
+use trimill::testing::report::PlanReport;
 
 const ON_CPU: [&str; 2] = ["--backend", "cpu"];
 
@@ -223,4 +224,23 @@ fn rows_that_are_near_take_less_time() {
     let grid = of_edge(&["kings-grid", "--rows", "250", "--columns", "250"]);
     let uniform = of_edge(&["gap-urand", "--scale", "16"]);
     assert!(2.0 * grid < uniform && uniform < 20.0 * grid, "{grid} {uniform}");
+}
+
+/// The alternatives of a plan have the same numbers as a plan with that number of parts.
+#[test]
+fn alternatives_tell_the_largest_partition_and_the_duplication() {
+    let place = Place::new();
+    let planned = |more: &[&str]| -> PlanReport {
+        let options = [&["--partitioner", "random", "--prune", "zero-indegree"], &ON_CPU[..], more].concat();
+        serde_json::from_value(planned(&typed("as20000102.txt"), &place, &options)).unwrap()
+    };
+    let plan = planned(&[]);
+    for parts in [4, 16] {
+        let alone = planned(&["--parts", &parts.to_string()]);
+        let told = plan.alternatives.iter().find(|alternative| alternative.parts == parts).unwrap();
+        let arcs = alone.partitions.iter().map(|partition| partition.arcs_kept).max().unwrap();
+        let vertices = alone.partitions.iter().map(|partition| partition.local_vertices + partition.proxies_kept).max();
+        assert_eq!((told.largest_arcs_kept, Some(told.largest_vertices_kept)), (arcs, vertices));
+        assert!((told.duplication - alone.duplication).abs() < 1e-9 && told.duplication > 1.0, "{}", told.duplication);
+    }
 }

@@ -11,12 +11,12 @@ use trimill::{Control, Kind, Result};
 
 pub(super) struct Run {
     pub(super) end: Result<CommandOutcome>,
-    out: String,
+    pub(super) out: String,
     pub(super) err: String,
 }
 
 impl Run {
-    fn kind(&self) -> Option<Kind> {
+    pub(super) fn kind(&self) -> Option<Kind> {
         match &self.end {
             Ok(outcome) => *outcome,
             Err(error) => Some(error.kind()),
@@ -25,14 +25,14 @@ impl Run {
 }
 
 /// Parses `line`, in which `@` stands for the directory; words are separated by blanks. Caches are in that directory, too.
-fn parsed(dir: &Path, line: &str) -> Command {
+pub(super) fn parsed(dir: &Path, line: &str) -> Command {
     let cached = line.starts_with("count ") || line.starts_with("plan ");
     let line = if cached { format!("{line} --cache-dir @/cache") } else { line.to_owned() };
     let words = line.split(' ').map(|word| word.replace('@', dir.to_str().unwrap()));
     Cli::try_parse_from(std::iter::once("trimill".to_owned()).chain(words)).unwrap().command
 }
 
-fn within(control: Control, command: impl FnOnce(&mut CommandContext<'_>) -> Result<CommandOutcome>) -> Run {
+pub(super) fn within(control: Control, command: impl FnOnce(&mut CommandContext<'_>) -> Result<CommandOutcome>) -> Run {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let (terminal, quiet, program) = (false, false, None);
     let end = command(&mut CommandContext { out: &mut out, err: &mut err, terminal, quiet, control, program });
@@ -255,111 +255,6 @@ fn errors_keep_their_kinds() {
         ("bench @/g.txt --metis-contract 8", Kind::Usage),
     ] {
         assert_eq!(run(&dir, line).kind(), Some(kind), "{line}");
-    }
-}
-
-const BATCH: &str = "
-[defaults]
-input.path = 'g.txt'
-cache.dir = 'cache'
-[[job]]
-name = 'good'
-[[job]]
-name = 'bad'
-input.path = 'odd.txt'
-[[job]]
-name = 'gone'
-input.path = 'missing.txt'
-[[job]]
-name = 'last'
-partition.partitioner = 'random'
-";
-
-#[test]
-fn one_failing_job_does_not_stop_the_batch() {
-    let (_guard, dir) = folder();
-    std::fs::write(dir.join("b.toml"), BATCH).unwrap();
-    let batch = run(&dir, "run @/b.toml");
-    assert_eq!(batch.kind(), Some(Kind::Data));
-    assert!(batch.err.contains("job 'bad'") && batch.err.contains("odd.txt:1"), "{}", batch.err);
-    let summary = &batch.out[batch.out.rfind('┌').unwrap()..];
-    for words in [["good", "done"], ["bad", "odd.txt"], ["gone", "cannot be read"], ["last", "done"]] {
-        let line = summary.lines().find(|line| line.contains(&format!(" {} ", words[0]))).expect(words[0]);
-        assert!(line.contains(words[1]), "{line}");
-    }
-
-    let json = run(&dir, "run @/b.toml --json");
-    let lines: Vec<serde_json::Value> = json.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let names: Vec<&str> = lines.iter().map(|line| line["job"].as_str().unwrap()).collect();
-    assert_eq!(names, ["good", "bad", "gone", "last"]);
-    assert_eq!(lines[1]["error"]["kind"], "data");
-    assert_eq!(lines[3]["triangles"], 7);
-    assert!(json.err.contains("outcome"), "the summary: {}", json.err);
-}
-
-#[test]
-fn the_batch_ends_with_its_highest_code_and_stops_when_it_is_stopped() {
-    let (_guard, dir) = folder();
-    std::fs::write(dir.join("b.toml"), BATCH).unwrap();
-    let memory = run(&dir, "run @/b.toml --set job.last.memory.host=1");
-    assert_eq!(memory.kind(), Some(Kind::Resource));
-    let control = Control::silent();
-    control.stop();
-    let stopped = within(control, |context| super::run(parsed(&dir, "run @/b.toml"), context));
-    assert_eq!(stopped.kind(), Some(Kind::Interrupted));
-    assert!(stopped.out.matches("not started").count() == 4, "{}", stopped.out);
-    assert_eq!(run(&dir, "run @/b.toml --only good --only last").kind(), None);
-}
-
-#[test]
-fn check_runs_nothing_and_looks_for_every_file() {
-    let (_guard, dir) = folder();
-    std::fs::write(dir.join("b.toml"), BATCH).unwrap();
-    let check = run(&dir, "run @/b.toml --check --set partition.parts=5");
-    assert_eq!(check.kind(), Some(Kind::Data));
-    assert!(!dir.join("cache").exists(), "nothing is read");
-    assert!(check.out.contains(" 5 ") && check.out.contains("random"), "{}", check.out);
-    assert!(check.err.contains("job 'gone'") && check.err.contains("missing.txt"), "{}", check.err);
-    // A run refuses these before its first job; a check accepts budgets of other machines.
-    for (set, kind, words) in [
-        ("job.last.memory.host=\"1EiB\"", Kind::Usage, "job 'last': a host budget"),
-        ("job.last.output.per_vertex=nowhere/v.tsv", Kind::Resource, "job 'last': cannot be written"),
-    ] {
-        for more in ["", " --check"] {
-            let run = run(&dir, &format!("run @/b.toml --only good --only last --set {set}{more}"));
-            let kind = Some(kind).filter(|_| !(set.contains("memory.host") && more == " --check"));
-            assert_eq!(run.kind(), kind, "{set}{more}");
-            let said = run.end.err().map_or(run.err, |error| error.to_string());
-            assert!(kind.is_none() || said.contains(words), "{set}{more}: {said}");
-            assert!(!dir.join("cache").exists(), "nothing is read");
-        }
-    }
-    for place in ["spill.dir=g.txt/s", "run.dir=g.txt/r", "work.dir=g.txt/w/x"] {
-        let check = run(&dir, &format!("run @/b.toml --check --only last --set job.last.{place}"));
-        assert_eq!(check.kind(), Some(Kind::Resource), "{place}");
-        assert!(check.err.contains("g.txt: is not a directory"), "{place}: {}", check.err);
-    }
-    let json = run(&dir, "run @/b.toml --check --json --only last");
-    assert_eq!(json.kind(), None);
-    let job: serde_json::Value = serde_json::from_str(&json.out).unwrap();
-    assert_eq!([&job["name"], &job["settings"]["partition"]["partitioner"]], ["last", "random"]);
-}
-
-#[test]
-fn a_check_names_the_faults_of_all_jobs_in_their_order() {
-    let (_guard, dir) = folder();
-    let jobs = "[defaults]\ninput.path='g.txt'\n[[job]]\ncount={ backend='cpu', tile=64 }\n[[job]]\nspill.keep=true\n\
-                [[job]]\n[[job]]\noutput.k=2\n";
-    std::fs::write(dir.join("b.toml"), jobs).unwrap();
-    // The last object is of the error that ends the command.
-    for (more, faults, objects) in
-        [("", &["1"][..], 0), (" --check", &["1", "2", "4"], 0), (" --check --json", &["1", "2", "4"], 2)]
-    {
-        let run = run(&dir, &format!("run @/b.toml{more}"));
-        assert_eq!(run.out.lines().count(), objects, "{}", run.out);
-        let said = run.err + &run.end.unwrap_err().to_string();
-        let jobs: Vec<&str> = said.split("b.toml: job 'job-").skip(1).map(|rest| &rest[..1]).collect();
-        assert_eq!(jobs, faults, "{said}");
     }
 }
 
